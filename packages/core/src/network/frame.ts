@@ -1,0 +1,56 @@
+/**
+ * What travels on a channel. Numbered frames (records, watermarks, idleness, end of data) are
+ * numbered per channel in the order of production; the number of a frame never changes. Control
+ * frames carry no number but `at`, the number of the next numbered frame behind them on the wire.
+ */
+import type { Attempt } from '../base/ids.ts';
+import type { RecordBatch } from '../base/records.ts';
+import type { CheckpointTrigger } from '../protocol/messages.ts';
+
+export type NumberedFrame =
+  | { readonly kind: 'records'; readonly batch: RecordBatch }
+  | { readonly kind: 'watermark'; readonly timestamp: number }
+  | { readonly kind: 'idle'; readonly idle: boolean }
+  /** No records follow. `drain`: also no event time is left, the job ends for good. */
+  | { readonly kind: 'endOfData'; readonly drain: boolean };
+
+export type ControlFrame =
+  | { readonly kind: 'barrier'; readonly trigger: CheckpointTrigger; readonly unaligned: boolean }
+  | { readonly kind: 'cancel'; readonly checkpointId: number }
+  /** The producer is gone for good: no barrier will come from this channel. */
+  | { readonly kind: 'endOfPartition' };
+
+export type Frame = NumberedFrame | ControlFrame;
+
+/** Names the pair of attempts a frame was sent for; `subscribe` counts the consumer's subscribes. */
+export interface Connection {
+  readonly consumerAttempt: Attempt;
+  readonly subscribe: number;
+}
+
+/** A frame on its way, and the messages that go the other way on the same link. */
+export type WireMessage =
+  | {
+      readonly type: 'frame';
+      readonly channelId: number;
+      readonly connection: Connection;
+      /** Number of a numbered frame, `at` of a control frame. */
+      readonly position: number;
+      readonly frame: Frame;
+    }
+  | {
+      readonly type: 'subscribe';
+      readonly channelId: number;
+      readonly producerAttempt: Attempt;
+      readonly connection: Connection;
+      readonly from: number;
+      readonly ignoreUpTo: number;
+      /** Frames the consumer can take at once. */
+      readonly credit: number;
+    }
+  | {
+      readonly type: 'credit';
+      readonly channelId: number;
+      readonly connection: Connection;
+      readonly credit: number;
+    };
