@@ -48,11 +48,10 @@ export const PURE = 'protocol';
 export const COMPOSITION_ROOTS: readonly string[] = ['cluster'];
 
 /**
- * Files that are started by Node itself, and the package's public entry: they put the engine
- * together for whoever starts it, so they may import `cluster`; only the first kind is free of bans.
+ * Files that Node itself starts, for a user at a terminal: they hand the process to the engine, so
+ * they may import `cluster` and are free of the bans.
  */
 export const PROCESS_ENTRIES: readonly string[] = [`${CORE}cli/main.ts`];
-export const PUBLIC_ENTRIES: readonly string[] = [`${CORE}index.ts`];
 
 /** Global, or global and member, and what to use in its place. */
 export const BANNED_GLOBALS: Readonly<Record<string, string>> = {

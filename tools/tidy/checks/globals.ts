@@ -47,9 +47,10 @@ function problemsOf(file: SourceFile): Problem[] {
 
 function globalComplaint({ name, member }: GlobalUse): string | null {
   const whole = name === 'globalThis' ? (member ?? '') : name;
-  const instead = BANNED_GLOBALS[whole] ?? BANNED_GLOBALS[`${whole}.${member}`];
+  const banned = [whole, `${whole}.${member}`].find((one) => Object.hasOwn(BANNED_GLOBALS, one));
   const used = member === null ? name : `${name}.${member}`;
-  return instead === undefined ? null : `${used} is for the composition root: ${instead}`;
+  if (banned === undefined) return null;
+  return `${used} is for the composition root: ${BANNED_GLOBALS[banned]}`;
 }
 
 function importComplaint(folder: string, { specifier, names }: Import): string | null {
