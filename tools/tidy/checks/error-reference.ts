@@ -2,8 +2,8 @@
 import type { Check } from '../check.ts';
 import { CORE } from '../layer-table.ts';
 import { namesOfPage, outOfStep } from '../reference.ts';
-import { isNode, nameOf } from '../source-file.ts';
-import type { SourceFile, SyntaxNode } from '../source-file.ts';
+import { nameOf } from '../source-file.ts';
+import type { SourceFile } from '../source-file.ts';
 
 const SOURCE = `${CORE}base/error-codes.ts`;
 const PAGE = 'docs/reference/errors.md';
@@ -20,21 +20,11 @@ export const errorReference: Check = {
     }),
 };
 
+/** The keys of `const ERROR_CODES = { … }`, with or without `as const` around it. */
 function codesOf(file: SourceFile): string[] {
-  const keys: string[] = [];
-  for (const { node, parent } of file.nodes) {
-    if (
-      node.type !== 'Property' ||
-      !isErrorTable(parent?.parent?.node, parent?.parent?.parent?.node)
-    )
-      continue;
-    const key = node['key'];
-    if (isNode(key)) keys.push(nameOf(key) ?? String(key['value']));
-  }
-  return keys;
-}
-
-/** The table is `const ERROR_CODES = { … }`, with or without `as const` around it. */
-function isErrorTable(...around: readonly (SyntaxNode | undefined)[]): boolean {
-  return around.some((node) => nameOf(node?.['id']) === 'ERROR_CODES');
+  return file.nodes.flatMap(({ node, parent }) => {
+    const around = [parent?.parent?.node, parent?.parent?.parent?.node];
+    const inTable = around.some((outer) => nameOf(outer?.['id']) === 'ERROR_CODES');
+    return node.type === 'Property' && inTable ? (nameOf(node['key']) ?? []) : [];
+  });
 }

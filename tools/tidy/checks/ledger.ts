@@ -24,8 +24,8 @@ export const ledger: Check = {
     const tested = testedNumbers(repository);
     const elsewhere = reasons(repository);
     return [
-      ...missingLists(repository),
-      ...[...listed].flatMap((number) => account(number, tested, elsewhere)),
+      ...Object.values(LISTS).flatMap((list) => missing(repository, list, tested, elsewhere)),
+      ...elsewhere.flatMap((entry) => doubled(entry, tested.get(entry.number))),
       ...[...tested].flatMap(([number, file]) => unlisted(number, file, listed)),
       ...elsewhere.flatMap((entry) => unlisted(entry.number, ELSEWHERE, listed)),
       ...elsewhere.flatMap((entry) => wrongReason(entry, elsewhere)),
@@ -57,11 +57,6 @@ function numbersOf(repository: Repository, list: string): string[] {
   return (repository.text(list) ?? '').split('\n').filter((line) => line !== '');
 }
 
-function missingLists(repository: Repository): Problem[] {
-  const empty = Object.values(LISTS).filter((list) => numbersOf(repository, list).length === 0);
-  return empty.map((file) => ({ file, line: 0, message: 'holds no numbers' }));
-}
-
 /** Each number that stands in brackets in the name of a test, with a file that holds it. */
 function testedNumbers(repository: Repository): ReadonlyMap<string, string> {
   const tested = new Map<string, string>();
@@ -91,20 +86,26 @@ function reasons(repository: Repository): Reason[] {
   });
 }
 
-function account(
-  number: string,
+/** One problem a list, so that a long list of missing numbers stays readable. */
+function missing(
+  repository: Repository,
+  list: string,
   tested: ReadonlyMap<string, string>,
   elsewhere: readonly Reason[],
 ): Problem[] {
-  const test = tested.get(number);
-  const entry = elsewhere.find((candidate) => candidate.number === number);
-  if (test !== undefined && entry !== undefined) {
-    const message = `${number} is tested in ${test}: remove this line`;
-    return [{ file: ELSEWHERE, line: entry.line, message }];
-  }
-  if (test !== undefined || entry !== undefined) return [];
-  const file = Object.values(LISTS)[number.startsWith('R') ? 0 : 1] ?? ELSEWHERE;
-  return [{ file, line: 0, message: `${number} is neither in the name of a test nor elsewhere` }];
+  const numbers = numbersOf(repository, list);
+  if (numbers.length === 0) return [{ file: list, line: 0, message: 'holds no numbers' }];
+  const excused = new Set(elsewhere.map((entry) => entry.number));
+  const open = numbers.filter((number) => !tested.has(number) && !excused.has(number));
+  if (open.length === 0) return [];
+  const message = `neither in the name of a test nor in ${ELSEWHERE}: ${open.join(' ')}`;
+  return [{ file: list, line: 0, message }];
+}
+
+function doubled(entry: Reason, test: string | undefined): Problem[] {
+  if (test === undefined) return [];
+  const message = `${entry.number} is tested in ${test}: remove this line`;
+  return [{ file: ELSEWHERE, line: entry.line, message }];
 }
 
 function unlisted(number: string, file: string, listed: ReadonlySet<string>): Problem[] {

@@ -1,6 +1,7 @@
 /**
  * No dead files: each TypeScript file is an entry, a test, or imported on some way from one.
- * Entries are what `package.json` files name, whatever Node starts (`main.ts`), examples and benchmarks.
+ * Entries are what `package.json` files name, whatever Node starts (`main.ts`), examples and
+ * benchmarks.
  */
 import { posix } from 'node:path';
 import { isTest } from '../check.ts';

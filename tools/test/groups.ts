@@ -1,0 +1,92 @@
+/**
+ * The groups of tests and how each is run. Unit tests share one process, which is what makes them
+ * quick and is sound because they touch no globals; the others get a process a file. The result is
+ * read from a report on disk, so that whatever tests print cannot be mistaken for it. A group that
+ * ends without counts, or with an exit code that its counts do not explain, has failed.
+ */
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runNode } from './command.ts';
+import type { Ended } from './command.ts';
+import type { Outcome } from './outcome.ts';
+import type { ReportLine } from './reporter.ts';
+
+export interface Group {
+  readonly name: string;
+  readonly patterns: readonly string[];
+  readonly options: readonly string[];
+  readonly limitMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+export const GROUPS: readonly Group[] = [
+  {
+    name: 'unit',
+    patterns: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts'],
+    options: ['--test-isolation=none', `--test-timeout=${MINUTE_MS}`],
+    limitMs: 5 * MINUTE_MS,
+  },
+  {
+    name: 'integration',
+    patterns: ['test/integration/**/*.test.ts'],
+    options: ['--test-concurrency=2', `--test-timeout=${3 * MINUTE_MS}`],
+    limitMs: 10 * MINUTE_MS,
+  },
+  {
+    name: 'processes',
+    patterns: ['test/processes/**/*.test.ts'],
+    options: ['--test-concurrency=2', `--test-timeout=${5 * MINUTE_MS}`],
+    limitMs: 12 * MINUTE_MS,
+  },
+];
+
+const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));
+
+/** Runs a group; `null` if it has no files. */
+export async function runGroup(root: string, group: Group): Promise<Outcome | null> {
+  const files = globSync([...group.patterns], { cwd: root }).sort();
+  if (files.length === 0) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'weir-test-'));
+  const report = join(folder, 'report.ndjson');
+  try {
+    const reporting = [`--test-reporter=${REPORTER}`, `--test-reporter-destination=${report}`];
+    const args = ['--test', ...group.options, ...reporting, ...files];
+    const ended = await runNode(args, { cwd: root, limitMs: group.limitMs });
+    return outcomeOf(group, ended, readReport(report));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function readReport(path: string): ReportLine[] {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as ReportLine);
+}
+
+/** What a group came to, from how its process ended and what the report says. */
+export function outcomeOf(group: Group, ended: Ended, lines: readonly ReportLine[]): Outcome {
+  const failures = lines.filter((line) => line.kind === 'failure');
+  const counts = lines.find((line) => line.kind === 'counts');
+  const told = failures.map((failure) => `✖ ${failure.name}\n${failure.text}\n`);
+  const passed = counts?.passed ?? 0;
+  let failed = counts?.failed ?? 0;
+  const died = diedOf(group, ended, counts === undefined, passed + failed);
+  if (died !== null) told.push(`✖ ${died}\n`);
+  failed = Math.max(failed + (died === null ? 0 : 1), failures.length);
+  const report = failed === 0 ? '' : `${told.join('\n')}${printed(ended.output)}`;
+  return { name: group.name, passed, failed, report };
+}
+
+function diedOf(group: Group, ended: Ended, isCut: boolean, count: number): string | null {
+  if (ended.timedOut) return `${group.name} tests ran longer than ${group.limitMs / 1000} s`;
+  if (isCut) return `${group.name} tests ended before their counts (exit code ${ended.code})`;
+  if (count === 0) return `${group.name} tests: there are files but no test in them`;
+  return null;
+}
+
+function printed(output: string): string {
+  return output.trim() === '' ? '' : `\nprinted by the tests:\n${output}`;
+}

@@ -1,0 +1,34 @@
+/**
+ * Reporter for `node --test`, read by tools/test: one JSON line for each failure and one with the
+ * final counts. A failure of a suite that only repeats that one of its tests failed is left out.
+ */
+import { inspect } from 'node:util';
+import type { TestEvent } from 'node:test/reporters';
+
+/** A line of the report: a failed test, or the counts at the end. */
+export type ReportLine =
+  | { readonly kind: 'failure'; readonly name: string; readonly text: string }
+  | { readonly kind: 'counts'; readonly passed: number; readonly failed: number };
+
+export default async function* reporter(
+  events: AsyncIterable<TestEvent>,
+): AsyncGenerator<string, void> {
+  for await (const event of events) {
+    const line = lineOf(event);
+    if (line !== null) yield `${JSON.stringify(line)}\n`;
+  }
+}
+
+function lineOf(event: TestEvent): ReportLine | null {
+  if (event.type === 'test:fail') {
+    const { name, file, line, details } = event.data;
+    const error = details.error as Error & { failureType?: string };
+    if (error.failureType === 'subtestsFailed') return null;
+    const place = file === undefined ? '' : `\n${file}:${line}`;
+    return { kind: 'failure', name, text: `${inspect(error.cause ?? error)}${place}` };
+  }
+  if (event.type !== 'test:summary' || event.data.file !== undefined) return null;
+  const { tests, passed } = event.data.counts;
+  // What was skipped or cancelled counts as failed: a result must not look better for testing less.
+  return { kind: 'counts', passed, failed: tests - passed };
+}
