@@ -3,6 +3,7 @@
  * numbered per channel in the order of production; the number of a frame never changes. Control
  * frames carry no number but `at`, the number of the next numbered frame behind them on the wire.
  */
+import { compareAttempts } from '../base/ids.ts';
 import type { Attempt } from '../base/ids.ts';
 import type { RecordBatch } from '../base/records.ts';
 import type { CheckpointTrigger } from '../protocol/messages.ts';
@@ -14,8 +15,14 @@ export type NumberedFrame =
   /** No records follow. `drain`: also no event time is left, the job ends for good. */
   | { readonly kind: 'endOfData'; readonly drain: boolean };
 
+export type BarrierFrame = {
+  readonly kind: 'barrier';
+  readonly trigger: CheckpointTrigger;
+  readonly unaligned: boolean;
+};
+
 export type ControlFrame =
-  | { readonly kind: 'barrier'; readonly trigger: CheckpointTrigger; readonly unaligned: boolean }
+  | BarrierFrame
   | { readonly kind: 'cancel'; readonly checkpointId: number }
   /** The producer is gone for good: no barrier will come from this channel. */
   | { readonly kind: 'endOfPartition' };
@@ -28,29 +35,52 @@ export interface Connection {
   readonly subscribe: number;
 }
 
+export interface FrameMessage {
+  readonly type: 'frame';
+  readonly channelId: number;
+  readonly connection: Connection;
+  /** Number of a numbered frame, `at` of a control frame. */
+  readonly position: number;
+  readonly frame: Frame;
+}
+
+export interface SubscribeMessage {
+  readonly type: 'subscribe';
+  readonly channelId: number;
+  readonly producerAttempt: Attempt;
+  readonly connection: Connection;
+  /** Number of the first frame wanted. */
+  readonly from: number;
+  /** Barriers with an id up to this are not wanted. */
+  readonly ignoreUpTo: number;
+  /** Numbered frames the consumer can take at once. */
+  readonly credit: number;
+}
+
+export interface CreditMessage {
+  readonly type: 'credit';
+  readonly channelId: number;
+  readonly connection: Connection;
+  /** Numbered frames the consumer can take on top of what it promised before. */
+  readonly credit: number;
+}
+
 /** A frame on its way, and the messages that go the other way on the same link. */
-export type WireMessage =
-  | {
-      readonly type: 'frame';
-      readonly channelId: number;
-      readonly connection: Connection;
-      /** Number of a numbered frame, `at` of a control frame. */
-      readonly position: number;
-      readonly frame: Frame;
-    }
-  | {
-      readonly type: 'subscribe';
-      readonly channelId: number;
-      readonly producerAttempt: Attempt;
-      readonly connection: Connection;
-      readonly from: number;
-      readonly ignoreUpTo: number;
-      /** Frames the consumer can take at once. */
-      readonly credit: number;
-    }
-  | {
-      readonly type: 'credit';
-      readonly channelId: number;
-      readonly connection: Connection;
-      readonly credit: number;
-    };
+export type WireMessage = FrameMessage | SubscribeMessage | CreditMessage;
+
+export function isNumbered(frame: Frame): frame is NumberedFrame {
+  switch (frame.kind) {
+    case 'records':
+    case 'watermark':
+    case 'idle':
+    case 'endOfData':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Connections of a channel only rise: by the consumer's attempt, then by its subscribes. */
+export function compareConnections(a: Connection, b: Connection): number {
+  return compareAttempts(a.consumerAttempt, b.consumerAttempt) || a.subscribe - b.subscribe;
+}

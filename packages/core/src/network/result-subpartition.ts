@@ -1,0 +1,309 @@
+/**
+ * The sending end of one channel. One deque is queue and log at once:
+ *
+ *     base ........... next ........... end
+ *      sent, only log  |  not sent yet  |  open batch, pending watermark (no number yet)
+ *
+ * Invariants: numbers are given in the order of production and never change; a control frame leaves
+ * exactly when `next` is its `at`; numbered frames leave only against credit, control frames need
+ * none; nothing leaves without a connection. Without a log a frame is dropped once it is sent.
+ * Driven by `ResultPartition` (production) and `DataExchange` (subscribe, credit, room in a link).
+ * Cost: a record is an array push; everything else is paid per frame.
+ */
+import { assert } from '../base/assert.ts';
+import { isSameAttempt } from '../base/ids.ts';
+import { BATCH_SIZE } from '../base/records.ts';
+import type { ChannelDescriptor } from '../protocol/messages.ts';
+import { compareConnections } from './frame.ts';
+import type {
+  Connection,
+  ControlFrame,
+  CreditMessage,
+  FrameMessage,
+  NumberedFrame,
+  SubscribeMessage,
+} from './frame.ts';
+
+/** Takes a frame to its consumer; false when there is no room for a numbered frame yet. */
+export type SendFrame = (message: FrameMessage, sender: ResultSubpartition) => boolean;
+
+/** What a subpartition tells the partition it belongs to. */
+export interface SubpartitionOwner {
+  /** Crossed `unsentMax` in either direction. */
+  onFullChanged(full: boolean): void;
+  /** A frame could not be sent at all: a value that no codec can write. */
+  onSendError(error: unknown, subpartition: ResultSubpartition): void;
+}
+
+export interface SubpartitionOptions {
+  readonly descriptor: ChannelDescriptor;
+  /** Keep sent frames until a checkpoint covers them. */
+  readonly logged: boolean;
+  /** Unsent numbered frames at which the producer is to stop. */
+  readonly unsentMax: number;
+}
+
+interface ControlEntry {
+  readonly at: number;
+  readonly frame: ControlFrame;
+  sent: boolean;
+}
+
+/** Reply to a subscribe; `unavailable`: the log no longer reaches back to the frame asked for. */
+export type SubscribeOutcome = 'connected' | 'ignored' | 'unavailable';
+
+export class ResultSubpartition {
+  readonly descriptor: ChannelDescriptor;
+  readonly #options: SubpartitionOptions;
+  readonly #owner: SubpartitionOwner;
+
+  #base = 0;
+  #next = 0;
+  #frames: NumberedFrame[] = [];
+  /** Barriers stay until their checkpoint is over, so that a new connection gets them again. */
+  #controls: ControlEntry[] = [];
+
+  #values: unknown[] | null = null;
+  #timestamps: Float64Array | null = null;
+  #hasTimestamps = false;
+  #pendingWatermark: number | null = null;
+
+  #connection: Connection | null = null;
+  #send: SendFrame | null = null;
+  #credit = 0;
+  #full = false;
+  #closed = false;
+
+  constructor(options: SubpartitionOptions, owner: SubpartitionOwner) {
+    this.descriptor = options.descriptor;
+    this.#options = options;
+    this.#owner = owner;
+  }
+
+  /** Number of the next frame to be produced, open batch aside. */
+  get end(): number {
+    return this.#base + this.#frames.length;
+  }
+
+  get base(): number {
+    return this.#base;
+  }
+
+  get connection(): Connection | null {
+    return this.#connection;
+  }
+
+  /** Numbered frames waiting for credit, room or a consumer. */
+  get unsent(): number {
+    return this.end - this.#next;
+  }
+
+  /** Nothing at all is waiting. */
+  get isDrained(): boolean {
+    return (
+      this.#values === null &&
+      this.#pendingWatermark === null &&
+      this.unsent === 0 &&
+      this.#controls.every((entry) => entry.sent)
+    );
+  }
+
+  /** Starts at a number given by a snapshot. Before anything is produced or subscribed. */
+  restore(mark: number): void {
+    assert(this.end === 0 && this.#connection === null, 'restored a channel that is in use');
+    this.#base = mark;
+    this.#next = mark;
+  }
+
+  append(value: unknown, timestamp: number): void {
+    const values = this.#values ?? this.#openBatch();
+    const length = values.push(value);
+    if (!Number.isNaN(timestamp)) this.#stamp(length - 1, timestamp);
+    if (length >= BATCH_SIZE) this.#closeBatch();
+  }
+
+  /** A watermark gets its number at the next flush, or record: until then a later one replaces it. */
+  appendWatermark(timestamp: number): void {
+    this.#closeBatch();
+    this.#pendingWatermark = timestamp;
+  }
+
+  appendFrame(frame: NumberedFrame): void {
+    this.flush();
+    this.#push(frame);
+  }
+
+  /** Puts a control frame behind everything produced so far; returns its `at`. */
+  appendControl(frame: ControlFrame): number {
+    this.flush();
+    const at = this.end;
+    this.#controls.push({ at, frame, sent: false });
+    this.transmit();
+    return at;
+  }
+
+  /** Gives what is open its number and sends it if it can go. */
+  flush(): void {
+    this.#closeBatch();
+    this.#closeWatermark();
+  }
+
+  /** Checkpoint `id` is durable: frames before its barrier will never be asked for again. */
+  complete(id: number): void {
+    const entry = this.#controls.find((other) => checkpointOf(other.frame) === id);
+    if (entry?.frame.kind === 'barrier') this.#truncate(entry.at);
+    this.#dropBarriers((other) => other <= id);
+  }
+
+  /** Checkpoint `id` will never complete: its barrier is forgotten, frames stay. */
+  abort(id: number): void {
+    this.#dropBarriers((other) => other === id);
+    this.transmit();
+  }
+
+  subscribe(message: SubscribeMessage, send: SendFrame): SubscribeOutcome {
+    if (!isSameAttempt(message.producerAttempt, this.descriptor.producer.attempt)) return 'ignored';
+    const outdated =
+      this.#connection !== null && compareConnections(message.connection, this.#connection) <= 0;
+    if (outdated || this.#closed) return 'ignored';
+    assert(message.from <= this.end, 'a consumer asks for frames that were never produced');
+    if (message.from < this.#base) return 'unavailable';
+    this.#connection = message.connection;
+    this.#send = send;
+    this.#credit = message.credit;
+    this.#next = message.from;
+    for (const entry of this.#controls) {
+      const id = entry.frame.kind === 'barrier' ? entry.frame.trigger.checkpointId : null;
+      entry.sent = entry.at < message.from || (id !== null && id <= message.ignoreUpTo);
+    }
+    if (!this.#options.logged) this.#truncate(this.#next);
+    this.#updateFull();
+    this.transmit();
+    return 'connected';
+  }
+
+  grant(message: CreditMessage): void {
+    if (this.#connection === null) return;
+    if (compareConnections(message.connection, this.#connection) !== 0) return;
+    this.#credit += message.credit;
+    this.transmit();
+  }
+
+  /** Sends whatever may go now. Harmless to call at any time. */
+  transmit(): void {
+    if (this.#closed || this.#connection === null) return;
+    try {
+      while (this.#transmitOne());
+    } catch (error) {
+      this.close();
+      this.#owner.onSendError(error, this);
+    }
+    this.#updateFull();
+  }
+
+  /** Lets go of everything; nothing is sent any more. */
+  close(): void {
+    this.#closed = true;
+    this.#frames = [];
+    this.#base = this.#next;
+    this.#controls = [];
+    this.#values = null;
+    this.#pendingWatermark = null;
+    this.#send = null;
+  }
+
+  #openBatch(): unknown[] {
+    this.#closeWatermark();
+    const values: unknown[] = [];
+    this.#values = values;
+    return values;
+  }
+
+  #stamp(index: number, timestamp: number): void {
+    this.#timestamps ??= new Float64Array(BATCH_SIZE).fill(Number.NaN);
+    this.#timestamps[index] = timestamp;
+    this.#hasTimestamps = true;
+  }
+
+  #closeBatch(): void {
+    const values = this.#values;
+    if (values === null) return;
+    this.#values = null;
+    let timestamps: Float64Array | null = null;
+    if (this.#hasTimestamps && this.#timestamps !== null) {
+      timestamps = this.#timestamps.slice(0, values.length);
+      this.#timestamps.fill(Number.NaN, 0, values.length);
+      this.#hasTimestamps = false;
+    }
+    this.#push({ kind: 'records', batch: { values, timestamps } });
+  }
+
+  #closeWatermark(): void {
+    const timestamp = this.#pendingWatermark;
+    if (timestamp === null) return;
+    this.#pendingWatermark = null;
+    this.#push({ kind: 'watermark', timestamp });
+  }
+
+  #push(frame: NumberedFrame): void {
+    if (this.#closed) return;
+    this.#frames.push(frame);
+    this.transmit();
+    this.#updateFull();
+  }
+
+  #transmitOne(): boolean {
+    const control = this.#controls.find((entry) => !entry.sent);
+    if (control !== undefined && control.at === this.#next) {
+      control.sent = true;
+      this.#sendFrame(control.at, control.frame);
+      return true;
+    }
+    assert(control === undefined || control.at > this.#next, 'an unsent barrier was passed');
+    const frame = this.#frames[this.#next - this.#base];
+    if (frame === undefined || this.#credit === 0) return false;
+    if (!this.#sendFrame(this.#next, frame)) return false;
+    this.#next++;
+    this.#credit--;
+    if (!this.#options.logged) this.#truncate(this.#next);
+    return true;
+  }
+
+  #sendFrame(position: number, frame: NumberedFrame | ControlFrame): boolean {
+    assert(this.#connection !== null && this.#send !== null, 'sent without a connection');
+    const { channelId } = this.descriptor;
+    const message: FrameMessage = {
+      type: 'frame',
+      channelId,
+      connection: this.#connection,
+      position,
+      frame,
+    };
+    return this.#send(message, this);
+  }
+
+  #truncate(at: number): void {
+    if (at <= this.#base) return;
+    assert(at <= this.#next, 'frames were dropped before they were sent');
+    this.#frames.splice(0, at - this.#base);
+    this.#base = at;
+  }
+
+  #dropBarriers(isOver: (id: number) => boolean): void {
+    this.#controls = this.#controls.filter(({ frame, sent }) => {
+      if (frame.kind === 'barrier') return !isOver(frame.trigger.checkpointId);
+      return !sent || frame.kind !== 'cancel';
+    });
+  }
+
+  #updateFull(): void {
+    const full = !this.#closed && this.unsent >= this.#options.unsentMax;
+    if (full === this.#full) return;
+    this.#full = full;
+    this.#owner.onFullChanged(full);
+  }
+}
+
+function checkpointOf(frame: ControlFrame): number | null {
+  return frame.kind === 'barrier' ? frame.trigger.checkpointId : null;
+}
