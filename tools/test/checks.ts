@@ -13,7 +13,11 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   'the types fit': ['typescript/bin/tsc', '--noEmit'],
   'the linter has no complaint': ['oxlint/bin/oxlint'],
   'all files are formatted': ['oxfmt/bin/oxfmt', '--check'],
-  'no export, file or dependency is unused': ['knip/bin/knip.js', '--no-progress'],
+  'no export, file or dependency is unused': [
+    'knip/bin/knip.js',
+    '--no-progress',
+    '--no-config-hints',
+  ],
 };
 const LIMIT_MS = 300_000;
 
