@@ -1,4 +1,4 @@
-/** The checks of a test run that are no tests of their own: tidy, types, lint, format, dead code. */
+/** The checks of a test run beside its tests: tidy, types, lint, format, dead code. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatProblem } from '../tidy/check.ts';

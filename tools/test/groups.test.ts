@@ -40,7 +40,7 @@ test('the last line sums up checks and groups', () => {
   assert.equal(totalLine(outcomes), '3 passed, 1 failed');
 });
 
-test('a real run counts passing, failing and skipped tests and a file that cannot load', async () => {
+test('a real run counts what passes, fails, is skipped or cannot be loaded', async () => {
   const root = mkdtempSync(join(tmpdir(), 'weir-groups-'));
   try {
     mkdirSync(join(root, 'sub'));

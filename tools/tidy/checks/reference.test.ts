@@ -38,9 +38,9 @@ test('a table of codes without a page is reported, and nothing at all is fine', 
 });
 
 test('a configuration key that only one side knows is reported', () => {
-  const source = "export const OPTIONS = [{ key: 'a.b', type: 'duration' }, { key: 'a.c-d' }];";
+  const source = "export const OPTIONS = { 'a.b': { type: 'int', old: ['a.x'] }, 'a.c-d': {} };";
   const found = complaints(configReference, {
-    [`${core}base/config-options.ts`]: source,
+    [`${core}base/options/some-options.ts`]: source,
     'docs/reference/configuration.md': '| key | meaning |\n| --- | --- |\n| `a.b` | see `a.e` |\n',
   });
   assert.equal(found.length, 1);
