@@ -20,6 +20,11 @@ export interface OutputTag<T> {
   readonly __type?: T;
 }
 
+/** Names a record type where TypeScript cannot infer it; see `type`. */
+export interface RecordType<out R> {
+  readonly __type?: R;
+}
+
 /** What `open` learns of the place where the function runs. */
 export interface RuntimeContext {
   readonly subtask: number;
@@ -87,6 +92,8 @@ export interface OnTimerContext<K, R, S extends StateDeclaration> extends KeyedC
 }
 
 export interface ProcessFunction<T, R, S extends StateDeclaration = {}> extends FunctionLifecycle {
+  /** The type of what is emitted: `emits: type<Total>()`. Without it the result is `unknown`. */
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement(value: T, context: ProcessContext<R, S>): void;
   /** Input has ended and every record was handled: the last chance to emit. */
@@ -98,6 +105,7 @@ export interface KeyedProcessFunction<
   R,
   S extends StateDeclaration = {},
 > extends FunctionLifecycle {
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement(value: T, context: KeyedContext<K, R, S>): void;
   onTimer?(timestamp: number, context: OnTimerContext<K, R, S>): void;
@@ -108,6 +116,7 @@ export interface CoProcessFunction<
   R,
   S extends StateDeclaration = {},
 > extends FunctionLifecycle {
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement1(value: A, context: ProcessContext<R, S>): void;
   onElement2(value: B, context: ProcessContext<R, S>): void;
@@ -119,6 +128,7 @@ export interface KeyedCoProcessFunction<
   R,
   S extends StateDeclaration = {},
 > extends FunctionLifecycle {
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement1(value: A, context: KeyedContext<K, R, S>): void;
   onElement2(value: B, context: KeyedContext<K, R, S>): void;
@@ -141,6 +151,7 @@ export interface BroadcastProcessFunction<
   B extends BroadcastDeclaration,
   S extends StateDeclaration = {},
 > extends FunctionLifecycle {
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement(
     value: T,
@@ -160,6 +171,7 @@ export interface KeyedBroadcastProcessFunction<
   B extends BroadcastDeclaration,
   S extends StateDeclaration = {},
 > extends FunctionLifecycle {
+  readonly emits?: RecordType<R>;
   readonly state?: S;
   onElement(
     value: T,

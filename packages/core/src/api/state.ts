@@ -26,7 +26,7 @@ export interface MapStateDescriptor<K, V> {
 }
 export interface ReducingStateDescriptor<T> {
   readonly kind: 'reducing';
-  readonly reduce: (a: T, b: T) => T;
+  reduce(a: T, b: T): T;
 }
 export interface AggregatingStateDescriptor<IN, ACC, OUT> {
   readonly kind: 'aggregating';
@@ -47,8 +47,8 @@ export type KeyedStateDescriptor =
   | ValueStateDescriptor<unknown>
   | ListStateDescriptor<unknown>
   | MapStateDescriptor<unknown, unknown>
-  | ReducingStateDescriptor<never>
-  | AggregatingStateDescriptor<never, never, unknown>;
+  | ReducingStateDescriptor<unknown>
+  | AggregatingStateDescriptor<unknown, unknown, unknown>;
 
 export type OperatorStateDescriptor =
   | OperatorListStateDescriptor<unknown>
