@@ -6,19 +6,38 @@ import { CHECKS } from '../tidy/checks.ts';
 import { ledger, ledgerCounts } from '../tidy/checks/ledger.ts';
 import { loadRepository } from '../tidy/repository.ts';
 import { runNode } from './command.ts';
+import type { Ended } from './command.ts';
 import { single } from './outcome.ts';
 import type { Outcome } from './outcome.ts';
 
-const TOOLS: Readonly<Record<string, readonly string[]>> = {
-  'the types fit': ['typescript/bin/tsc', '--noEmit'],
-  'the linter has no complaint': ['oxlint/bin/oxlint'],
-  'all files are formatted': ['oxfmt/bin/oxfmt', '--check'],
-  'no export, file or dependency is unused': [
-    'knip/bin/knip.js',
-    '--no-progress',
-    '--no-config-hints',
-  ],
-};
+interface Tool {
+  readonly name: string;
+  readonly script: string;
+  readonly args: readonly string[];
+  /** How many files it says it looked at; absent where it does not say. */
+  readonly looked?: (output: string) => number;
+}
+
+const TOOLS: readonly Tool[] = [
+  {
+    name: 'the types fit',
+    script: 'typescript/bin/tsc',
+    args: ['--noEmit', '--listFiles'],
+    looked: (output) => output.split('\n').filter(isProjectFile).length,
+  },
+  {
+    name: 'the linter has no complaint',
+    script: 'oxlint/bin/oxlint',
+    args: [],
+    looked: (output) => Number(/ on (\d+) files/.exec(output)?.[1] ?? 0),
+  },
+  { name: 'all files are formatted', script: 'oxfmt/bin/oxfmt', args: ['--check'] },
+  {
+    name: 'no export, file or dependency is unused',
+    script: 'knip/bin/knip.js',
+    args: ['--no-progress', '--no-config-hints'],
+  },
+];
 const LIMIT_MS = 300_000;
 
 /** One outcome a check of the repository. */
@@ -38,17 +57,43 @@ export function ledgerOutcome(root: string): Outcome {
   return single(name, problems.length === 0 ? null : problems.join(''));
 }
 
-/** One outcome a tool. */
+/**
+ * One outcome a tool. A tool that looked at fewer files than the project has sources has failed,
+ * whatever its exit code: a wrong pattern in its settings would otherwise stay green for ever.
+ */
 export async function toolOutcomes(root: string): Promise<Outcome[]> {
+  const sources = loadRepository(root).paths.filter((path) => path.endsWith('.ts'));
   const outcomes: Outcome[] = [];
-  for (const [name, [script = '', ...args]] of Object.entries(TOOLS)) {
-    const path = join(root, 'node_modules', script);
+  for (const tool of TOOLS) {
+    const path = join(root, 'node_modules', tool.script);
     if (!existsSync(path)) {
-      outcomes.push(single(name, `${script} is not installed: run npm ci\n`));
+      outcomes.push(single(tool.name, `${tool.script} is not installed: run npm ci\n`));
       continue;
     }
-    const { code, output } = await runNode([path, ...args], { cwd: root, limitMs: LIMIT_MS });
-    outcomes.push(single(name, code === 0 ? null : output));
+    const ended = await runNode([path, ...tool.args], { cwd: root, limitMs: LIMIT_MS });
+    outcomes.push(toolOutcome(tool, ended, sources.length));
   }
   return outcomes;
+}
+
+/** What a tool's run came to, given how many sources it must have looked at. */
+export function toolOutcome(
+  tool: Pick<Tool, 'name' | 'looked'>,
+  ended: Pick<Ended, 'code' | 'output'>,
+  sourceCount: number,
+): Outcome {
+  if (ended.code !== 0) {
+    const told = ended.output.split('\n').filter((line) => !FILE.test(line));
+    return single(tool.name, told.join('\n'));
+  }
+  const looked = tool.looked?.(ended.output) ?? sourceCount;
+  if (looked >= sourceCount) return single(tool.name, null);
+  return single(tool.name, `looked at ${looked} of ${sourceCount} sources: see its settings\n`);
+}
+
+/** A line that is nothing but the path of a source, as `tsc --listFiles` prints them. */
+const FILE = /^(\/|[A-Z]:).*\.ts$/;
+
+function isProjectFile(line: string): boolean {
+  return FILE.test(line) && !line.includes('/node_modules/');
 }
