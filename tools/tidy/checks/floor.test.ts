@@ -16,5 +16,5 @@ test('fewer files than recorded, no record and a wrong record are reported', () 
 test('as many files as recorded, or more, are fine', () => {
   const repository = repositoryOf({ [FLOOR]: '{"sources": 1}', 'tools/a.ts': '', 'b.js': '' });
   assert.deepEqual(floor.run(repository), []);
-  assert.equal(floorText(repository), '{"sources":2}\n');
+  assert.equal(floorText(repository), '{ "sources": 2 }\n');
 });

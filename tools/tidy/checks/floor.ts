@@ -31,5 +31,5 @@ export function sourceCount(repository: Repository): number {
 }
 
 export function floorText(repository: Repository): string {
-  return `${JSON.stringify({ sources: sourceCount(repository) })}\n`;
+  return `{ "sources": ${sourceCount(repository)} }\n`;
 }
