@@ -142,10 +142,7 @@ export class DataExchange {
         this.#sendDownstream(fromThread, frame, sender),
       );
       if (outcome === 'unavailable')
-        this.#options.onUnavailable?.(
-          subpartition.descriptor,
-          message.connection.consumerAttempt,
-        );
+        this.#options.onUnavailable?.(subpartition.descriptor, message.connection.consumerAttempt);
       return this.#activity();
     }
     const known = this.#producerAttempts.get(channelId);

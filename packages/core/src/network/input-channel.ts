@@ -9,13 +9,7 @@ import { assert } from '../base/assert.ts';
 import type { ExecutionRef } from '../base/ids.ts';
 import type { ChannelDescriptor } from '../protocol/messages.ts';
 import { compareConnections, isNumbered } from './frame.ts';
-import type {
-  Connection,
-  CreditMessage,
-  Frame,
-  FrameMessage,
-  SubscribeMessage,
-} from './frame.ts';
+import type { Connection, CreditMessage, Frame, FrameMessage, SubscribeMessage } from './frame.ts';
 
 export interface InputChannelOptions {
   readonly descriptor: ChannelDescriptor;

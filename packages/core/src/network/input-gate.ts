@@ -100,7 +100,7 @@ export class InputGate {
   receive(message: FrameMessage): boolean {
     const channel = this.#byId.get(message.channelId);
     if (channel === undefined || !channel.receive(message)) return false;
-    this.#makeReady(channel);
+    this.#announce(channel);
     return true;
   }
 
@@ -136,7 +136,7 @@ export class InputGate {
 
   unblock(channel: InputChannel): void {
     channel.unblock();
-    this.#makeReady(channel);
+    this.#announce(channel);
   }
 
   unblockAll(): void {
@@ -163,7 +163,12 @@ export class InputGate {
     if (channel.isBlocked || channel.queued === 0 || this.#isReady[channel.index]) return;
     this.#isReady[channel.index] = true;
     this.#ready.push(channel);
-    if (this.#ready.length === 1) this.#onAvailable();
+  }
+
+  #announce(channel: InputChannel): void {
+    const wasAvailable = this.isAvailable;
+    this.#makeReady(channel);
+    if (!wasAvailable && this.isAvailable) this.#onAvailable();
   }
 
   #upstream(channel: InputChannel, message: SubscribeMessage | CreditMessage): void {

@@ -5,7 +5,7 @@
  * `isAvailable` between records and stops while it is false.
  */
 import { assert } from '../base/assert.ts';
-import { SerializationError, isWeirError, messageOf } from '../base/errors.ts';
+import { SerializationError } from '../base/errors.ts';
 import type { WeirError } from '../base/errors.ts';
 import type { ExecutionRef } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
@@ -49,7 +49,7 @@ export class ResultPartition {
     const { logged = false, unsentMax = UNSENT_FRAMES_MAX } = options;
     const owner = {
       onFullChanged: (full: boolean): void => this.#onFullChanged(full),
-      onSendError: (error: unknown, from: ResultSubpartition): void =>
+      onSendError: (error: WeirError, from: ResultSubpartition): void =>
         this.#onSendError(error, from),
     };
     this.subpartitions = options.channels.map(
@@ -153,16 +153,13 @@ export class ResultPartition {
     if (this.#fullCount === 0) this.#options.onAvailable?.();
   }
 
-  #onSendError(error: unknown, from: ResultSubpartition): void {
-    const { operatorName, onError } = this.#options;
-    const { vertexId, subtask } = from.descriptor.consumer;
-    const details = isWeirError(error) ? error.details : {};
-    onError(
-      new SerializationError(
-        `operator "${operatorName}" emitted a value that cannot be sent to subtask ${subtask}` +
-          ` of its consumer: ${messageOf(error)}`,
-        { cause: error, details: { ...details, operator: operatorName, vertexId, subtask } },
-      ),
-    );
+  #onSendError(error: WeirError, from: ResultSubpartition): void {
+    const { execution, operatorName, onError } = this.#options;
+    const consumer = from.descriptor.consumer.subtask;
+    const message =
+      `operator "${operatorName}" in subtask ${execution.subtask} emitted a value that cannot be ` +
+      `sent to subtask ${consumer} of the next operator: ${error.message}`;
+    const details = { ...error.details, operator: operatorName, subtask: execution.subtask };
+    onError(new SerializationError(message, { cause: error, details }));
   }
 }

@@ -11,6 +11,8 @@
  * Cost: a record is an array push; everything else is paid per frame.
  */
 import { assert } from '../base/assert.ts';
+import { isWeirError } from '../base/errors.ts';
+import type { WeirError } from '../base/errors.ts';
 import { isSameAttempt } from '../base/ids.ts';
 import { BATCH_SIZE } from '../base/records.ts';
 import type { ChannelDescriptor } from '../protocol/messages.ts';
@@ -24,15 +26,18 @@ import type {
   SubscribeMessage,
 } from './frame.ts';
 
-/** Takes a frame to its consumer; false when there is no room for a numbered frame yet. */
+/**
+ * Takes a frame to its consumer; false when there is no room for a numbered frame yet. The sender's
+ * `transmit` is called once there is.
+ */
 export type SendFrame = (message: FrameMessage, sender: ResultSubpartition) => boolean;
 
 /** What a subpartition tells the partition it belongs to. */
 export interface SubpartitionOwner {
   /** Crossed `unsentMax` in either direction. */
   onFullChanged(full: boolean): void;
-  /** A frame could not be sent at all: a value that no codec can write. */
-  onSendError(error: unknown, subpartition: ResultSubpartition): void;
+  /** A frame can never be sent, since no codec can write a value of it. Now closed. */
+  onSendError(error: WeirError, subpartition: ResultSubpartition): void;
 }
 
 export interface SubpartitionOptions {
@@ -72,6 +77,8 @@ export class ResultSubpartition {
   #send: SendFrame | null = null;
   #credit = 0;
   #full = false;
+  /** End of data forbids further frames, the end of the partition forbids everything. */
+  #ended: 'no' | 'data' | 'partition' = 'no';
   #closed = false;
 
   constructor(options: SubpartitionOptions, owner: SubpartitionOwner) {
@@ -137,6 +144,9 @@ export class ResultSubpartition {
   appendControl(frame: ControlFrame): number {
     this.flush();
     const at = this.end;
+    if (this.#closed) return at;
+    assert(this.#ended !== 'partition', 'a control frame behind the end of the partition');
+    if (frame.kind === 'endOfPartition') this.#ended = 'partition';
     this.#controls.push({ at, frame, sent: false });
     this.transmit();
     return at;
@@ -150,14 +160,14 @@ export class ResultSubpartition {
 
   /** Checkpoint `id` is durable: frames before its barrier will never be asked for again. */
   complete(id: number): void {
-    const entry = this.#controls.find((other) => checkpointOf(other.frame) === id);
-    if (entry?.frame.kind === 'barrier') this.#truncate(entry.at);
-    this.#dropBarriers((other) => other <= id);
+    const barrier = this.#controls.find((entry) => barrierId(entry) === id);
+    if (barrier !== undefined) this.#truncate(barrier.at);
+    this.#controls = this.#controls.filter(({ frame }) => checkpointId(frame) > id);
   }
 
   /** Checkpoint `id` will never complete: its barrier is forgotten, frames stay. */
   abort(id: number): void {
-    this.#dropBarriers((other) => other === id);
+    this.#controls = this.#controls.filter((entry) => barrierId(entry) !== id);
     this.transmit();
   }
 
@@ -173,8 +183,7 @@ export class ResultSubpartition {
     this.#credit = message.credit;
     this.#next = message.from;
     for (const entry of this.#controls) {
-      const id = entry.frame.kind === 'barrier' ? entry.frame.trigger.checkpointId : null;
-      entry.sent = entry.at < message.from || (id !== null && id <= message.ignoreUpTo);
+      entry.sent = entry.at < message.from || checkpointId(entry.frame) <= message.ignoreUpTo;
     }
     if (!this.#options.logged) this.#truncate(this.#next);
     this.#updateFull();
@@ -195,6 +204,7 @@ export class ResultSubpartition {
     try {
       while (this.#transmitOne());
     } catch (error) {
+      if (!isWeirError(error) || error.code !== 'SERIALIZATION_FAILED') throw error;
       this.close();
       this.#owner.onSendError(error, this);
     }
@@ -210,6 +220,7 @@ export class ResultSubpartition {
     this.#values = null;
     this.#pendingWatermark = null;
     this.#send = null;
+    this.#updateFull();
   }
 
   #openBatch(): unknown[] {
@@ -247,6 +258,8 @@ export class ResultSubpartition {
 
   #push(frame: NumberedFrame): void {
     if (this.#closed) return;
+    assert(this.#ended === 'no', 'a frame behind the end of the data');
+    if (frame.kind === 'endOfData') this.#ended = 'data';
     this.#frames.push(frame);
     this.transmit();
     this.#updateFull();
@@ -256,7 +269,7 @@ export class ResultSubpartition {
     const control = this.#controls.find((entry) => !entry.sent);
     if (control !== undefined && control.at === this.#next) {
       control.sent = true;
-      this.#sendFrame(control.at, control.frame);
+      assert(this.#sendFrame(control.at, control.frame), 'a link refused a control frame');
       return true;
     }
     assert(control === undefined || control.at > this.#next, 'an unsent barrier was passed');
@@ -289,13 +302,6 @@ export class ResultSubpartition {
     this.#base = at;
   }
 
-  #dropBarriers(isOver: (id: number) => boolean): void {
-    this.#controls = this.#controls.filter(({ frame, sent }) => {
-      if (frame.kind === 'barrier') return !isOver(frame.trigger.checkpointId);
-      return !sent || frame.kind !== 'cancel';
-    });
-  }
-
   #updateFull(): void {
     const full = !this.#closed && this.unsent >= this.#options.unsentMax;
     if (full === this.#full) return;
@@ -304,6 +310,18 @@ export class ResultSubpartition {
   }
 }
 
-function checkpointOf(frame: ControlFrame): number | null {
+/** The end of a partition belongs to no checkpoint, so none covers it. */
+function checkpointId(frame: ControlFrame): number {
+  switch (frame.kind) {
+    case 'barrier':
+      return frame.trigger.checkpointId;
+    case 'cancel':
+      return frame.checkpointId;
+    case 'endOfPartition':
+      return Infinity;
+  }
+}
+
+function barrierId({ frame }: ControlEntry): number | null {
   return frame.kind === 'barrier' ? frame.trigger.checkpointId : null;
 }
