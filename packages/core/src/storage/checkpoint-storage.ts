@@ -3,17 +3,10 @@
  * `<dir>/savepoint-<6 of job id>-<random>`. A snapshot exists exactly if its directory holds a valid
  * `_metadata`, which is published last and removed first. The coordinator on the JobManager is the
  * only caller; tasks only write data files into a prepared location (`snapshot-data-writer.ts`).
+ * Two implementations: `FileCheckpointStorage` and `MemoryCheckpointStorage`.
  */
 import type { SnapshotKind, SnapshotMetadata, StateHandle } from '../protocol/snapshot.ts';
-
-/** A published snapshot, read back. */
-export interface StoredSnapshot {
-  /** Directory against which relative paths of handles are resolved. */
-  readonly directory: string;
-  readonly metadata: SnapshotMetadata;
-  /** Wall-clock milliseconds at which `_metadata` was written. */
-  readonly completedAt: number;
-}
+import type { StoredSnapshot } from './stored-snapshot.ts';
 
 export type ScannedSnapshot =
   | {
@@ -74,7 +67,10 @@ export interface CheckpointStorage {
   /** Removes a snapshot, complete or not: `_metadata` first, then its own files. Idempotent. */
   discard(location: string): Promise<DiscardReport>;
 
-  /** Removes the data of a late or unwanted acknowledgement; never touches a published snapshot. */
+  /**
+   * Removes the data of an acknowledgement that is not wanted in a checkpoint still pending; of a
+   * published snapshot nothing. For a checkpoint that is gone, call `discard` again instead.
+   */
   discardData(location: string, data: StateHandle | null): Promise<void>;
 
   /** What is left of earlier runs, by ascending id; savepoints are not among it. */
@@ -82,12 +78,4 @@ export interface CheckpointStorage {
 
   /** Removes never-completed checkpoints, checkpoints not to keep and unreferenced shared files. */
   cleanUp(options: CleanUpOptions): Promise<CleanUpReport>;
-}
-
-export interface CheckpointStorageOptions {
-  /** `execution.checkpointing.dir`: an absolute path or a `file:` URI. */
-  readonly directory: string;
-  readonly jobId: string;
-  /** `execution.checkpointing.create-subdir`; default true. */
-  readonly createSubdirectory?: boolean;
 }

@@ -1,4 +1,11 @@
+/**
+ * The compare-and-append log: leadership, id counters and checkpoint pointers rest on it. A sequence
+ * number goes to exactly one record; whoever finds its next number taken knows that somebody else is
+ * ahead, whatever its clock says. Each record holds the whole (small) state, so only the newest is
+ * ever read, and older ones may go.
+ */
 export interface LogEntry {
+  /** From 1, without gaps between records that count. */
   readonly sequence: number;
   readonly record: unknown;
 }

@@ -13,6 +13,9 @@ export const METADATA_IN_PROGRESS_FILE = '.metadata.inprogress';
 export const SHARED_DIRECTORY = 'shared';
 export const TASK_OWNED_DIRECTORY = 'taskowned';
 
+/** Stands before the id in the location of a checkpoint that the JobManager keeps in memory. */
+const MEMORY_LOCATION_PREFIX = 'jobmanager:chk-';
+
 const CHECKPOINT_DIRECTORY = /^chk-([1-9][0-9]*)$/;
 const DATA_FILE = /^[0-9a-f]{32}-\d+-\d+-\d+(-[A-Za-z0-9._-]+)?\.data$/;
 const SHARED_FILE = /^([1-9][0-9]*)-[A-Za-z0-9._-]+\.data$/;
@@ -46,6 +49,15 @@ export function parseSharedFileName(name: string): number | null {
 
 export function isDataFileName(name: string): boolean {
   return DATA_FILE.test(name);
+}
+
+export function memoryLocation(checkpointId: number): string {
+  return `${MEMORY_LOCATION_PREFIX}${checkpointId}`;
+}
+
+/** There is no directory: a task must put all its data into the acknowledgement. */
+export function isMemoryLocation(location: string): boolean {
+  return location.startsWith(MEMORY_LOCATION_PREFIX);
 }
 
 export function savepointDirectoryName(jobId: string, suffix: string): string {
