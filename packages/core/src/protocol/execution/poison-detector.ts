@@ -1,0 +1,80 @@
+/**
+ * Finds failures that no restart can cure: the same position, or else the same cause, failing three
+ * times ends the job, whatever the restart strategy says. Only faults of user code count, and what
+ * names a position; a network or a disk may well come back.
+ *
+ * Failures in between do not interrupt a row: two bad records in two subtasks take turns. A cause
+ * without a position is forgotten after a while, since the same message weeks apart proves nothing.
+ */
+import type { ErrorInfo } from '../../base/errors.ts';
+
+/** Often enough to rule out chance, seldom enough not to hold up a job for minutes. */
+const POISON_LIMIT = 3;
+/** Well above the restart delays of a job that keeps failing at once. */
+const CAUSE_MEMORY_MS = 600_000;
+/** Bounds the memory of a job that fails in ever new ways. */
+const STREAKS_MAX = 100;
+
+export interface Poison {
+  /** What failed again and again, for people: a position, or `null` when only the cause is known. */
+  readonly position: string | null;
+  readonly failures: number;
+}
+
+interface Streak {
+  readonly failures: number;
+  readonly round: number;
+  readonly at: number;
+}
+
+export class PoisonDetector {
+  readonly #streaks = new Map<string, Streak>();
+
+  /**
+   * Takes note of a failure; answers when it is one too many. `round` counts restarts: the same
+   * failure of several subtasks in one round counts once.
+   */
+  failed(error: ErrorInfo, round: number, now: number): Poison | null {
+    const position = positionOf(error);
+    if (position === null && error.kind !== 'function') return null;
+    const key = position === null ? `cause ${error.code} ${error.message}` : `at ${position}`;
+    const failures = this.#count(key, { round, now, memoryMs: memoryOf(position) });
+    return failures < POISON_LIMIT ? null : { position, failures };
+  }
+
+  #count(
+    key: string,
+    { round, now, memoryMs }: { round: number; now: number; memoryMs: number },
+  ): number {
+    const before = this.#streaks.get(key);
+    if (before?.round === round) return before.failures;
+    const goesOn = before !== undefined && now - before.at <= memoryMs;
+    const failures = goesOn ? before.failures + 1 : 1;
+    // Deleted first, so that the map stays in the order of the last failure.
+    this.#streaks.delete(key);
+    this.#streaks.set(key, { failures, round, at: now });
+    if (this.#streaks.size > STREAKS_MAX) {
+      for (const oldest of this.#streaks.keys()) {
+        this.#streaks.delete(oldest);
+        break;
+      }
+    }
+    return failures;
+  }
+}
+
+function memoryOf(position: string | null): number {
+  return position === null ? CAUSE_MEMORY_MS : Infinity;
+}
+
+/** The position in the input that an error, or one of its causes, names in its details. */
+function positionOf(error: ErrorInfo): string | null {
+  const position = error.details['position'];
+  if (typeof position === 'string') return position;
+  if (position !== undefined && position !== null) return JSON.stringify(position);
+  for (const cause of error.causes) {
+    const found = positionOf(cause);
+    if (found !== null) return found;
+  }
+  return null;
+}
