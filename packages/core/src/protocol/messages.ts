@@ -100,6 +100,8 @@ export interface TaskDeployment {
   readonly slot: number;
   readonly inputs: readonly ChannelDescriptor[];
   readonly outputs: readonly ChannelDescriptor[];
+  /** Maximum parallelism of the target of each outgoing edge, by index of the edge. */
+  readonly targetMaxParallelism: Readonly<Record<number, number>>;
   readonly restore: TaskRestore | null;
   /** Barriers with an id up to this belong to earlier attempts and are dropped. */
   readonly ignoreUpTo: number;
@@ -205,6 +207,8 @@ export type JobManagerMessage =
       readonly operatorId: OperatorId;
       readonly event: EnumeratorEvent;
     }
+  /** The subtask has handled all its input; it waits for a checkpoint that holds its last results. */
+  | { readonly type: 'endOfDataReached'; readonly execution: ExecutionRef }
   | { readonly type: 'taskMetrics'; readonly metrics: readonly TaskMetrics[] };
 
 /** Refers to a subtask by place in the graph. */

@@ -1,0 +1,372 @@
+/**
+ * Carries out what the checkpoint coordinator decides: timers, ids, storage, messages to tasks.
+ * Storage answers later, by an event; its truth about a completion is awaited before anything is
+ * restored (`settled`).
+ */
+import type { Clock, Timer } from '../base/clock.ts';
+import { errorKind, fromErrorInfo, messageOf, toErrorInfo, WeirError } from '../base/errors.ts';
+import type { ExecutionRef, JobId, OperatorId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import { CheckpointCoordinator } from '../protocol/checkpoint/checkpoint-coordinator.ts';
+import type {
+  CheckpointCoordinatorConfig,
+  RunEnd,
+} from '../protocol/checkpoint/checkpoint-config.ts';
+import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
+import type {
+  CoordinatorEffect,
+  CoordinatorEvent,
+} from '../protocol/checkpoint/coordinator-messages.ts';
+import type { Execution } from '../protocol/execution/job-execution.ts';
+import type { JobGraph } from '../protocol/job-graph.ts';
+import type { JobManagerMessage, TaskManagerMessage } from '../protocol/messages.ts';
+import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { JobMasterListener } from './job-master.ts';
+import type { JobPersistence } from './job-persistence.ts';
+import type { SourceCoordinator } from './source-coordinator.ts';
+
+export interface CheckpointShellOptions {
+  readonly jobId: JobId;
+  readonly jobGraph: JobGraph;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly config: CheckpointCoordinatorConfig;
+  readonly storage: CheckpointStorage;
+  readonly persistence: JobPersistence;
+  readonly completed: readonly CompletedCheckpoint[];
+  readonly lastCheckpointId: number;
+  readonly listener: JobMasterListener;
+  readonly sources: ReadonlyMap<OperatorId, SourceCoordinator>;
+  executions(): readonly Execution[];
+  sendTo(execution: ExecutionRef, message: TaskManagerMessage): void;
+  /** Too many failed checkpoints: global failover. */
+  failJob(error: unknown): void;
+  /** Another process leads this job: stop for good. */
+  fenced(error: unknown): void;
+}
+
+type CheckpointMessage = Extract<
+  JobManagerMessage,
+  { type: 'acknowledgeCheckpoint' | 'declineCheckpoint' | 'endOfDataReached' }
+>;
+
+export class CheckpointShell {
+  readonly #options: CheckpointShellOptions;
+  readonly #coordinator: CheckpointCoordinator;
+  readonly #timers = new Map<string, Timer>();
+  /** Storage work under way; `settled` waits for it. */
+  readonly #work = new Set<Promise<void>>();
+  readonly #pathOf = new Map<number, string>();
+  readonly #sizeOf = new Map<number, number>();
+  #isStarted = false;
+
+  constructor(options: CheckpointShellOptions) {
+    this.#options = options;
+    const { config, jobId, jobGraph, completed } = options;
+    this.#coordinator = new CheckpointCoordinator({
+      config,
+      jobId,
+      jobGraph,
+      restored: completed,
+      lastId: options.lastCheckpointId,
+    });
+  }
+
+  get latestCompleted(): CompletedCheckpoint | null {
+    return this.#coordinator.latestCompleted;
+  }
+
+  get lastId(): number {
+    return this.#coordinator.lastId;
+  }
+
+  /** The job runs: checkpoints begin. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#handle({ type: 'jobRunning', draw: this.#options.random.next(), now: this.#now() });
+  }
+
+  /** The job has left RUNNING. */
+  stop(): void {
+    if (!this.#isStarted) return;
+    this.#isStarted = false;
+    this.#handle({ type: 'jobStopped', now: this.#now() });
+  }
+
+  tasksFailed(executions: readonly ExecutionRef[]): void {
+    this.#isStarted = false;
+    this.#handle({ type: 'tasksFailed', executions, now: this.#now() });
+  }
+
+  taskFinished(execution: ExecutionRef): void {
+    this.#handle({ type: 'taskFinished', execution, now: this.#now() });
+  }
+
+  receive(message: CheckpointMessage): void {
+    const now = this.#now();
+    switch (message.type) {
+      case 'acknowledgeCheckpoint': {
+        const { execution, checkpointId, snapshot, metrics } = message;
+        const event = { execution, checkpointId, snapshot, metrics, now };
+        return this.#handle({ type: 'acknowledged', ...event });
+      }
+      case 'declineCheckpoint': {
+        const { execution, checkpointId, reason, error } = message;
+        return this.#handle({ type: 'declined', execution, checkpointId, reason, error, now });
+      }
+      case 'endOfDataReached':
+        return this.#handle({ type: 'endOfDataReached', execution: message.execution, now });
+    }
+  }
+
+  /** Resolves when no storage work is under way. */
+  async settled(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+
+  /** The run is over: what the retention rule does not keep is removed. */
+  async runEnded(end: RunEnd): Promise<void> {
+    this.#handle({ type: 'runEnded', end, now: this.#now() });
+    await this.settled();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #handle(event: CoordinatorEvent): void {
+    for (const effect of this.#coordinator.handle(event)) this.#apply(effect);
+  }
+
+  #apply(effect: CoordinatorEffect): void {
+    const now = this.#now();
+    switch (effect.type) {
+      case 'setTimer':
+        return this.#setTimer(effect.timerId, effect.at);
+      case 'cancelTimer':
+        this.#timers.get(effect.timerId)?.cancel();
+        this.#timers.delete(effect.timerId);
+        return;
+      case 'reportTasks': {
+        const { triggerId } = effect;
+        const executions = this.#options.executions();
+        return this.#handle({ type: 'tasksReported', triggerId, executions, now });
+      }
+      case 'drawId':
+        return this.#attempt(effect.triggerId, async () => {
+          const checkpointId = await this.#options.persistence.drawCheckpointId();
+          const timestamp = this.#options.clock.wallTime();
+          const { triggerId } = effect;
+          const drawn = { triggerId, checkpointId, timestamp, now: this.#now() };
+          this.#handle({ type: 'idDrawn', ...drawn });
+        });
+      case 'prepareLocation':
+        return this.#prepareLocation(effect);
+      case 'snapshotCoordinators':
+        return this.#snapshotCoordinators(effect.triggerId, effect.checkpointId);
+      case 'triggerTasks':
+        for (const execution of effect.executions)
+          this.#options.sendTo(execution, {
+            type: 'triggerCheckpoint',
+            execution,
+            trigger: effect.trigger,
+          });
+        return;
+      case 'finalise':
+        return this.#finalise(effect);
+      case 'notifyComplete':
+        return this.#notifyComplete(effect.executions, effect.checkpointId);
+      case 'notifyAborted': {
+        const { checkpointId, latestCompletedId } = effect;
+        for (const execution of effect.executions)
+          this.#options.sendTo(execution, {
+            type: 'notifyCheckpointAborted',
+            execution,
+            checkpointId,
+            latestCompletedId,
+          });
+        return;
+      }
+      case 'discardSnapshot':
+        return this.#discardSnapshot(effect);
+      case 'discardCheckpoint':
+        return this.#discard(effect.checkpoint.checkpointId, effect.checkpoint.directory, true);
+      case 'discardPending':
+        return this.#discard(effect.checkpointId, effect.directory, false);
+      case 'failJob':
+        return this.#options.failJob(
+          new WeirError('transient', effect.message, { code: 'CHECKPOINT_FAILURES' }),
+        );
+      case 'triggerDropped':
+        return this.#options.logger.log('debug', `no checkpoint: ${effect.message}`);
+      case 'checkpointEnded':
+        return this.#reportEnd(effect);
+      case 'checkpointStarted':
+      case 'requestCompleted':
+      case 'requestFailed':
+        return;
+    }
+  }
+
+  #setTimer(timerId: string, at: number): void {
+    this.#timers.get(timerId)?.cancel();
+    const timer = this.#options.clock.schedule(at - this.#now(), timerId, () => {
+      this.#timers.delete(timerId);
+      this.#handle({ type: 'timer', timerId, now: this.#now() });
+    });
+    this.#timers.set(timerId, timer);
+  }
+
+  #prepareLocation(effect: Extract<CoordinatorEffect, { type: 'prepareLocation' }>): void {
+    const { triggerId, checkpointId, kind, targetDirectory } = effect;
+    const { storage, random } = this.#options;
+    this.#attempt(triggerId, async () => {
+      const directory =
+        kind === 'savepoint' && targetDirectory !== null
+          ? await storage.prepareSavepoint(targetDirectory, random.hex(12))
+          : await storage.prepareCheckpoint(checkpointId);
+      this.#pathOf.set(checkpointId, directory);
+      this.#handle({ type: 'locationReady', checkpointId, directory, now: this.#now() });
+    });
+  }
+
+  #snapshotCoordinators(triggerId: number, checkpointId: number): void {
+    try {
+      const sources = [...this.#options.sources.values()];
+      const snapshots = sources.map((source) => source.snapshot(checkpointId));
+      const now = this.#now();
+      this.#handle({ type: 'coordinatorsSnapshotted', checkpointId, snapshots, now });
+    } catch (error) {
+      this.#triggerFailed(triggerId, 'TRIGGER_CHECKPOINT_FAILURE', error);
+    }
+  }
+
+  #finalise(effect: Extract<CoordinatorEffect, { type: 'finalise' }>): void {
+    const { checkpointId, directory, metadata } = effect;
+    this.#track(async () => {
+      const sizeBytes = sizeOf(metadata);
+      try {
+        await this.#options.storage.publish(directory, metadata);
+      } catch (error) {
+        const now = this.#now();
+        this.#handle({ type: 'finaliseFailed', checkpointId, error: toErrorInfo(error), now });
+        return;
+      }
+      await this.#recordCompletion({
+        checkpointId,
+        kind: metadata.kind,
+        stopsJob: false,
+        directory,
+        triggeredAt: metadata.triggeredAt,
+        sizeBytes,
+        isOwned: true,
+      });
+    });
+  }
+
+  /**
+   * The snapshot exists, so a restart would use it: it counts as completed, whatever becomes of the
+   * pointer to it; only a newer leader forbids to tell anyone.
+   */
+  async #recordCompletion(completed: CompletedCheckpoint): Promise<void> {
+    const { checkpointId, sizeBytes } = completed;
+    try {
+      await this.#options.persistence.checkpointCompleted(completed);
+    } catch (error) {
+      if (errorKind(error) === 'fenced') return this.#options.fenced(error);
+      const text = `checkpoint ${checkpointId} is stored, its pointer is not: ${messageOf(error)}`;
+      this.#options.logger.log('warn', text);
+    }
+    this.#sizeOf.set(checkpointId, sizeBytes);
+    this.#handle({ type: 'finalised', checkpointId, sizeBytes, now: this.#now() });
+  }
+
+  #notifyComplete(executions: readonly ExecutionRef[], checkpointId: number): void {
+    for (const execution of executions)
+      this.#options.sendTo(execution, {
+        type: 'notifyCheckpointComplete',
+        execution,
+        checkpointId,
+      });
+    for (const source of this.#options.sources.values())
+      source.notifyCheckpointComplete(checkpointId);
+  }
+
+  #discardSnapshot(effect: Extract<CoordinatorEffect, { type: 'discardSnapshot' }>): void {
+    const { directory, snapshot } = effect;
+    if (directory === null) return;
+    this.#track(async () => {
+      await this.#options.storage.discardData(directory, snapshot.data);
+    });
+  }
+
+  #discard(checkpointId: number, directory: string, completed: boolean): void {
+    const { storage, persistence, logger } = this.#options;
+    this.#track(async () => {
+      try {
+        if (completed) await persistence.checkpointDiscarded(checkpointId);
+        const { foreign } = await storage.discard(directory);
+        if (foreign.length > 0)
+          logger.log('warn', `not deleted, since Weir did not write it: ${foreign.join(', ')}`);
+      } catch (error) {
+        if (errorKind(error) === 'fenced') this.#options.fenced(error);
+        else logger.log('warn', `checkpoint ${checkpointId} is left behind: ${messageOf(error)}`);
+      }
+      this.#handle({ type: 'discarded', checkpointId, now: this.#now() });
+    });
+  }
+
+  #reportEnd(effect: Extract<CoordinatorEffect, { type: 'checkpointEnded' }>): void {
+    const { checkpointId, failure, durationMs } = effect;
+    const { listener } = this.#options;
+    const directory = this.#pathOf.get(checkpointId) ?? '';
+    const sizeBytes = this.#sizeOf.get(checkpointId) ?? 0;
+    this.#pathOf.delete(checkpointId);
+    this.#sizeOf.delete(checkpointId);
+    if (failure === null)
+      listener.checkpointCompleted({ checkpointId, durationMs, sizeBytes, directory });
+    else listener.checkpointFailed({ checkpointId, ...failure });
+  }
+
+  /** Work that a trigger waits for. */
+  #attempt(triggerId: number, work: () => Promise<void>): void {
+    this.#track(async () => {
+      try {
+        await work();
+      } catch (error) {
+        if (errorKind(error) === 'fenced') this.#options.fenced(error);
+        else this.#triggerFailed(triggerId, 'IO_EXCEPTION', error);
+      }
+    });
+  }
+
+  #triggerFailed(
+    triggerId: number,
+    reason: 'IO_EXCEPTION' | 'TRIGGER_CHECKPOINT_FAILURE',
+    error: unknown,
+  ): void {
+    const now = this.#now();
+    this.#handle({ type: 'triggerFailed', triggerId, reason, error: toErrorInfo(error), now });
+  }
+
+  /** What fails here is a fault of ours: it must not pass unseen. */
+  #track(work: () => Promise<void>): void {
+    const promise = work()
+      .catch((error: unknown) => this.#options.fenced(fromErrorInfo(toErrorInfo(error))))
+      .finally(() => this.#work.delete(promise));
+    this.#work.add(promise);
+  }
+
+  #now(): number {
+    return this.#options.clock.now();
+  }
+}
+
+function sizeOf(metadata: {
+  readonly vertices: readonly { readonly subtasks: readonly { readonly sizeBytes: number }[] }[];
+}): number {
+  return metadata.vertices
+    .flatMap((vertex) => vertex.subtasks)
+    .reduce((sum, subtask) => sum + subtask.sizeBytes, 0);
+}

@@ -1,0 +1,183 @@
+/**
+ * Brings executions to their slots: chooses what they restore, recovers sinks, resets enumerators,
+ * and sends the deployments. All of it before the first task starts, since a task may read and
+ * write as soon as it is there.
+ */
+import type { StreamGraph } from '../api/stream-graph.ts';
+import type { Clock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
+import type { ExecutionRef, JobId, OperatorId, SubtaskKey } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
+import { channelsOf } from '../protocol/execution/channels.ts';
+import type { Channel } from '../protocol/execution/channels.ts';
+import { deploymentsOf } from '../protocol/execution/deployments.ts';
+import type { JobEffect, JobExecution } from '../protocol/execution/job-execution.ts';
+import { assignState } from '../protocol/execution/state-assignment.ts';
+import type { JobGraph } from '../protocol/job-graph.ts';
+import type { TaskManagerMessage, TaskRestore } from '../protocol/messages.ts';
+import type { SlotLayout } from '../protocol/slots/slot-layout.ts';
+import type { CoordinatorSnapshot } from '../protocol/snapshot.ts';
+import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { InitialRestore } from './job-master.ts';
+import { recoverSinks } from './sink-recovery.ts';
+import { SourceCoordinator } from './source-coordinator.ts';
+
+export interface DeployerOptions {
+  readonly jobId: JobId;
+  readonly jobGraph: JobGraph;
+  readonly streamGraph: StreamGraph;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fileSystem: FileSystem;
+  readonly logger: Logger;
+  readonly storage: CheckpointStorage;
+  readonly slots: SlotLayout;
+  readonly job: JobExecution;
+  readonly initial: InitialRestore | null;
+  readonly allowNonRestored: boolean;
+  readonly allowOlder: boolean;
+  sendTo(execution: ExecutionRef, message: TaskManagerMessage): void;
+  failGlobally(error: unknown): void;
+}
+
+/** What there is to restore from. */
+export interface RestorePoint {
+  readonly latest: CompletedCheckpoint | null;
+  /** Highest checkpoint id drawn so far. */
+  readonly lastId: number;
+}
+
+interface Restores {
+  readonly checkpointId: number;
+  readonly restores: ReadonlyMap<SubtaskKey, TaskRestore>;
+  readonly coordinators: ReadonlyMap<OperatorId, CoordinatorSnapshot>;
+}
+
+const NOTHING: Restores = { checkpointId: 0, restores: new Map(), coordinators: new Map() };
+
+export class Deployer {
+  /** Present source coordinators by operator. */
+  readonly sources: Map<OperatorId, SourceCoordinator> = new Map();
+  readonly #options: DeployerOptions;
+  readonly #channels: readonly Channel[];
+  /** Restores of the snapshot used last: a region that restarts again need not read it again. */
+  #cached: Restores | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(options: DeployerOptions) {
+    this.#options = options;
+    this.#channels = channelsOf(options.jobGraph);
+  }
+
+  /** Resolves to the executions that were sent; outdated ones are left out. One at a time. */
+  deploy(
+    effect: Extract<JobEffect, { type: 'deploy' }>,
+    point: RestorePoint,
+  ): Promise<readonly ExecutionRef[]> {
+    const result = this.#queue.then(() => this.#deploy(effect, point));
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue;
+    await this.#closeSources();
+  }
+
+  async #deploy(
+    { scope, executions }: Extract<JobEffect, { type: 'deploy' }>,
+    point: RestorePoint,
+  ): Promise<readonly ExecutionRef[]> {
+    const restored = await this.#restoresOf(point.latest);
+    const present = executions.filter((execution) => this.#options.job.isPresent(execution));
+    if (present.length === 0) return [];
+    const { fileSystem, clock, random, logger } = this.#options;
+    const environment = { fileSystem, clock, random, logger };
+    await recoverSinks({ ...this.#options, environment }, present, restored.restores);
+    if (scope === 'global') await this.#resetSources(restored);
+    else this.#resetReaders(present, restored.checkpointId);
+    const deployments = deploymentsOf(present, {
+      jobGraph: this.#options.jobGraph,
+      channels: this.#channels,
+      slots: this.#options.slots,
+      job: this.#options.job,
+      restores: restored.restores,
+      ignoreUpTo: point.lastId,
+      lastCompletedCheckpointId: restored.checkpointId,
+    }).filter(({ execution }) => this.#options.job.isPresent(execution));
+    for (const deployment of deployments)
+      this.#options.sendTo(deployment.execution, { type: 'deployTask', deployment });
+    return deployments.map(({ execution }) => execution);
+  }
+
+  async #restoresOf(latest: CompletedCheckpoint | null): Promise<Restores> {
+    const { initial, storage } = this.#options;
+    if (latest === null && initial === null) return NOTHING;
+    const id = latest?.checkpointId ?? initial?.metadata.checkpointId;
+    if (this.#cached !== null && this.#cached.checkpointId === id) return this.#cached;
+    const isInitial = latest === null || latest.checkpointId === initial?.metadata.checkpointId;
+    const { metadata, directory } =
+      isInitial && initial !== null ? initial : await storage.load(latest?.directory as string);
+    const assigned = assignState(metadata, this.#options.jobGraph, {
+      directory,
+      // Within a run the graph stays as it is; the choice was made when the run started.
+      allowNonRestored: this.#options.allowNonRestored,
+    });
+    this.#cached = { checkpointId: metadata.checkpointId, ...assigned };
+    return this.#cached;
+  }
+
+  async #resetSources(restored: Restores): Promise<void> {
+    await this.#closeSources();
+    for (const coordinator of this.#createSources(restored)) {
+      this.sources.set(coordinator.operatorId, coordinator);
+      coordinator.start();
+    }
+  }
+
+  #createSources({ coordinators }: Restores): readonly SourceCoordinator[] {
+    const { jobGraph, streamGraph, slots, job, sendTo, failGlobally } = this.#options;
+    void slots;
+    return jobGraph.vertices.flatMap((vertex) => {
+      const operator = vertex.operators[0];
+      const spec = streamGraph.nodes.find((node) => node.id === operator?.node)?.spec;
+      if (operator === undefined || spec?.type !== 'source') return [];
+      const { operatorId, uid } = operator;
+      const coordinator = new SourceCoordinator(
+        {
+          ...this.#options,
+          operatorId,
+          uid,
+          source: spec.source,
+          parallelism: vertex.parallelism,
+          send: (subtask, event) => {
+            const execution = job.execution(vertex.id, subtask).ref;
+            sendTo(execution, { type: 'readerEvent', execution, operatorId, event });
+          },
+          fail: failGlobally,
+        },
+        coordinators.get(operatorId) ?? null,
+      );
+      return [coordinator];
+    });
+  }
+
+  #resetReaders(executions: readonly ExecutionRef[], checkpointId: number): void {
+    for (const vertex of this.#options.jobGraph.vertices) {
+      const coordinator = this.sources.get(vertex.operators[0]?.operatorId as OperatorId);
+      const subtasks = executions
+        .filter((execution) => execution.vertexId === vertex.id)
+        .map((execution) => execution.subtask);
+      if (coordinator !== undefined && subtasks.length > 0)
+        coordinator.readersReset(subtasks, checkpointId);
+    }
+  }
+
+  async #closeSources(): Promise<void> {
+    const old = [...this.sources.values()];
+    this.sources.clear();
+    await Promise.all(old.map((coordinator) => coordinator.close()));
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * What of a job outlives the process: the counter of checkpoint ids, the pointers to completed
+ * checkpoints, and whether the run has ended. Durable once a call resolves; fails with
+ * `FencedError` when another process has taken over the job.
+ */
+import type { JobStatus } from '../protocol/messages.ts';
+import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
+
+export type FinalStatus = Extract<JobStatus, 'FINISHED' | 'CANCELED' | 'FAILED'>;
+
+export interface JobPersistence {
+  /** Draws the next id; ids only rise, whatever is restored. */
+  drawCheckpointId(): Promise<number>;
+  checkpointCompleted(checkpoint: CompletedCheckpoint): Promise<void>;
+  /** The checkpoint is no longer retained; called before its files go. */
+  checkpointDiscarded(checkpointId: number): Promise<void>;
+  ended(status: FinalStatus): Promise<void>;
+}
+
+/** For runs that leave nothing behind. */
+export function volatilePersistence(): JobPersistence {
+  let lastId = 0;
+  return {
+    drawCheckpointId: () => Promise.resolve(++lastId),
+    checkpointCompleted: () => Promise.resolve(),
+    checkpointDiscarded: () => Promise.resolve(),
+    ended: () => Promise.resolve(),
+  };
+}

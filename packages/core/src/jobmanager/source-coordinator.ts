@@ -1,0 +1,139 @@
+/**
+ * The JobManager's side of one source: runs its split enumerator and keeps track of what was
+ * assigned since which checkpoint. When readers restart from a checkpoint while the enumerator goes
+ * on (regional failover), the splits they were given after it go back to the enumerator; splits they
+ * had at the checkpoint are in their own state.
+ *
+ * Messages to a task keep their order, so a split assigned before a trigger is in the reader's
+ * snapshot, and one assigned after it is in the enumerator's: each is in exactly one.
+ */
+import type { Source, SplitEnumerator } from '../api/source.ts';
+import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
+import type { Clock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Random } from '../base/random.ts';
+import type { OperatorId } from '../base/ids.ts';
+import type { EnumeratorEvent, ReaderEvent } from '../protocol/messages.ts';
+import type { CoordinatorSnapshot } from '../protocol/snapshot.ts';
+
+export interface SourceCoordinatorOptions {
+  readonly operatorId: OperatorId;
+  readonly uid: string | null;
+  readonly source: Source<unknown>;
+  readonly parallelism: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fileSystem: FileSystem;
+  readonly logger: Logger;
+  readonly send: (subtask: number, event: ReaderEvent) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+interface Assignment {
+  readonly subtask: number;
+  readonly splits: readonly unknown[];
+  /** Newest checkpoint for which the enumerator was snapshotted before this assignment. */
+  readonly after: number;
+}
+
+export class SourceCoordinator {
+  readonly operatorId: OperatorId;
+  readonly #options: SourceCoordinatorOptions;
+  readonly #readers = new Set<number>();
+  #enumerator: SplitEnumerator<unknown, unknown>;
+  #assignments: Assignment[] = [];
+  #lastSnapshotId = 0;
+  /** Calls of the enumerator run one after the other. */
+  #queue: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: SourceCoordinatorOptions, restored: CoordinatorSnapshot | null) {
+    this.operatorId = options.operatorId;
+    this.#options = options;
+    const context = {
+      clock: options.clock,
+      random: options.random,
+      fileSystem: options.fileSystem,
+      logger: options.logger,
+      parallelism: options.parallelism,
+      registeredReaders: () => [...this.#readers].toSorted((a, b) => a - b),
+      assignSplits: (subtask: number, splits: readonly unknown[]) => this.#assign(subtask, splits),
+      signalNoMoreSplits: (subtask: number) => this.#send(subtask, { type: 'noMoreSplits' }),
+      sendEvent: (subtask: number, event: unknown) =>
+        this.#send(subtask, { type: 'custom', event }),
+      fail: (error: unknown) => this.#fail(error),
+    };
+    this.#enumerator =
+      restored === null
+        ? options.source.createEnumerator(context)
+        : options.source.createEnumerator(context, decodeValue(restored.bytes));
+  }
+
+  /** Resolves when the enumerator has started; a failure is reported by `fail`. */
+  start(): void {
+    this.#enqueue(() => this.#enumerator.start());
+  }
+
+  handle(subtask: number, event: EnumeratorEvent): void {
+    switch (event.type) {
+      case 'readerRegistered':
+        this.#readers.add(subtask);
+        return this.#enqueue(() => this.#enumerator.addReader(subtask));
+      case 'splitRequest':
+        return this.#enqueue(() => this.#enumerator.handleSplitRequest(subtask));
+      case 'custom':
+        return this.#enqueue(() => this.#enumerator.handleEvent?.(subtask, event.event));
+    }
+  }
+
+  /** In the same turn the tasks must be triggered: no assignment may come in between. */
+  snapshot(checkpointId: number): CoordinatorSnapshot {
+    this.#lastSnapshotId = checkpointId;
+    const bytes = encodeValue(this.#enumerator.snapshotState(checkpointId));
+    return { operatorId: this.operatorId, uid: this.#options.uid, bytes };
+  }
+
+  notifyCheckpointComplete(checkpointId: number): void {
+    this.#assignments = this.#assignments.filter((it) => it.after >= checkpointId);
+    this.#enqueue(() => this.#enumerator.notifyCheckpointComplete?.(checkpointId));
+  }
+
+  /** These readers restart from the checkpoint (0: from nothing) while the enumerator goes on. */
+  readersReset(subtasks: readonly number[], checkpointId: number): void {
+    const back = this.#assignments.filter(
+      (it) => subtasks.includes(it.subtask) && it.after >= checkpointId,
+    );
+    this.#assignments = this.#assignments.filter((it) => !back.includes(it));
+    for (const subtask of subtasks) this.#readers.delete(subtask);
+    for (const { splits, subtask } of back)
+      this.#enqueue(() => this.#enumerator.addSplitsBack(splits, subtask));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#queue.catch(() => undefined);
+    await this.#enumerator.close();
+  }
+
+  #assign(subtask: number, splits: readonly unknown[]): void {
+    if (this.#isClosed || splits.length === 0) return;
+    this.#assignments.push({ subtask, splits, after: this.#lastSnapshotId });
+    this.#send(subtask, { type: 'addSplits', splits });
+  }
+
+  #send(subtask: number, event: ReaderEvent): void {
+    if (!this.#isClosed) this.#options.send(subtask, event);
+  }
+
+  #enqueue(call: () => void | Promise<void>): void {
+    this.#queue = this.#queue
+      .then(() => (this.#isClosed ? undefined : call()))
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isClosed) this.#options.fail(error);
+  }
+}

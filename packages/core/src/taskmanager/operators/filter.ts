@@ -1,0 +1,16 @@
+/** Passes on the records that the predicate accepts. */
+import type { FilterFunction } from '../../api/functions.ts';
+import { FunctionOperator } from './function-operator.ts';
+
+export class FilterOperator extends FunctionOperator<FilterFunction<unknown>> {
+  override processElement(value: unknown, timestamp: number): void {
+    let accepted: boolean;
+    this.context.active.enter(this.context.operator.node);
+    try {
+      accepted = this.fn.filter(value);
+    } catch (error) {
+      throw this.failure(error, 'filter');
+    }
+    if (accepted) this.context.output.collect(value, timestamp);
+  }
+}

@@ -1,0 +1,37 @@
+/** A process function on a keyed stream, with keyed state and timers. */
+import type { KeyedProcessFunction, KeyValue } from '../../api/functions.ts';
+import { KeyedOperator } from './keyed-operator.ts';
+import { KeyedElementContext, stateOf } from './process-context.ts';
+import type { OperatorContext } from './stream-operator.ts';
+
+export type AnyKeyedProcessFunction = KeyedProcessFunction<KeyValue, unknown, unknown>;
+
+export class KeyedProcessOperator extends KeyedOperator<AnyKeyedProcessFunction> {
+  readonly #element: KeyedElementContext;
+
+  constructor(context: OperatorContext, fn: AnyKeyedProcessFunction) {
+    super(context, fn);
+    this.#element = new KeyedElementContext(context, stateOf(context, fn.state));
+  }
+
+  override processElement(value: unknown, timestamp: number): void {
+    this.selectKey(value, 0);
+    this.#element.timestamp = timestamp;
+    try {
+      this.fn.onElement(value, this.#element);
+    } catch (error) {
+      throw this.failure(error, 'onElement');
+    }
+  }
+
+  override processWatermark(timestamp: number): boolean {
+    this.#element.currentWatermark = timestamp;
+    return super.processWatermark(timestamp);
+  }
+
+  protected override fireTimer(timestamp: number, domain: 'event' | 'processing'): void {
+    this.#element.timestamp = timestamp;
+    this.#element.timeDomain = domain;
+    this.fn.onTimer?.(timestamp, this.#element);
+  }
+}

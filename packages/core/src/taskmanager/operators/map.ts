@@ -1,0 +1,16 @@
+/** One result for each record. */
+import type { MapFunction } from '../../api/functions.ts';
+import { FunctionOperator } from './function-operator.ts';
+
+export class MapOperator extends FunctionOperator<MapFunction<unknown, unknown>> {
+  override processElement(value: unknown, timestamp: number): void {
+    let result: unknown;
+    this.context.active.enter(this.context.operator.node);
+    try {
+      result = this.fn.map(value);
+    } catch (error) {
+      throw this.failure(error, 'map');
+    }
+    this.context.output.collect(result, timestamp);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The end of a chain: writer and committer of a sink in one operator, so that what a checkpoint
+ * promises to publish and the promise itself cannot be apart. Snapshot n lists every committable
+ * that is not yet committed, those of older aborted checkpoints too; complete(n) commits all up to
+ * n, in order. Committables of the snapshot a run starts from were committed on the JobManager
+ * before this operator opened (api/sink.ts), so it starts with none.
+ */
+import type { Committer, PreparedCommit, Sink, SinkWriter } from '../../api/sink.ts';
+import { errorKind, messageOf, StorageUnavailableError } from '../../base/errors.ts';
+import { sleep } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
+import type { OperatorListState } from '../../api/state.ts';
+import type { OperatorContext } from './stream-operator.ts';
+import { listStateOf, StreamOperator } from './stream-operator.ts';
+
+/** Names of the states that hold a sink's part of a snapshot. */
+export const WRITER_STATE = 'writer';
+export const COMMITTABLES_STATE = 'committables';
+
+const COMMIT_RETRY_DELAY_MS = 200;
+
+interface Pending {
+  readonly checkpointId: number;
+  readonly committables: readonly unknown[];
+}
+
+export class SinkOperator extends StreamOperator {
+  readonly #sink: Sink<unknown>;
+  readonly #writerState: OperatorListState<unknown>;
+  readonly #committables: OperatorListState<unknown>;
+  #writer: SinkWriter<unknown> | null = null;
+  #committer: Committer<unknown> | null = null;
+  #pending: Pending[] = [];
+  #committing: Promise<void> = Promise.resolve();
+  #waiting = false;
+  #housekeeping: Timer | null = null;
+  #housekeepingDue = false;
+  readonly #elementContext = { timestamp: Number.NaN, watermark: -Infinity };
+
+  constructor(context: OperatorContext, sink: Sink<unknown>) {
+    super(context);
+    this.#sink = sink;
+    this.#writerState = listStateOf(context, WRITER_STATE);
+    this.#committables = listStateOf(context, COMMITTABLES_STATE);
+  }
+
+  override async open(): Promise<void> {
+    const { context } = this;
+    const environment = {
+      clock: context.clock,
+      random: context.random,
+      fileSystem: context.fileSystem,
+      logger: context.logger,
+      jobId: context.jobId,
+      operatorId: context.operator.operatorId,
+    };
+    try {
+      this.#writer = this.#sink.createWriter(
+        {
+          ...environment,
+          subtask: context.runtime.subtask,
+          parallelism: context.runtime.parallelism,
+          attempt: context.attempt,
+          checkpointing: context.checkpointing,
+          metrics: context.runtime.metrics,
+          scheduleHousekeeping: (intervalMs) => this.#scheduleHousekeeping(intervalMs),
+        },
+        this.#writerState.get(),
+      );
+      this.#committer = this.#sink.createCommitter?.(environment) ?? null;
+      await this.#writer.open?.();
+    } catch (error) {
+      throw this.failure(error, 'opening the writer');
+    }
+  }
+
+  override processElement(value: unknown, timestamp: number): void {
+    this.#elementContext.timestamp = timestamp;
+    this.#elementContext.watermark = this.currentWatermark;
+    this.context.active.enter(this.context.operator.node);
+    try {
+      this.#opened().write(value, this.#elementContext);
+    } catch (error) {
+      throw this.failure(error, 'write');
+    }
+  }
+
+  override get isWritable(): boolean {
+    const writer = this.#opened();
+    if (writer.isWritable) return true;
+    if (!this.#waiting) {
+      this.#waiting = true;
+      writer.whenWritable().then(
+        () => {
+          this.#waiting = false;
+          this.context.wakeUp();
+        },
+        (error: unknown) => this.context.fail(this.failure(error, 'write')),
+      );
+    }
+    return false;
+  }
+
+  override resume(): boolean {
+    if (this.#housekeepingDue) {
+      this.#housekeepingDue = false;
+      this.#opened().onHousekeeping?.();
+    }
+    return true;
+  }
+
+  override prepareSnapshot(checkpointId: number, endOfInput: boolean): Promise<void> {
+    const prepared = this.#prepare(checkpointId, endOfInput);
+    this.#writerState.update(prepared.writerStates);
+    this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
+    return prepared.durable;
+  }
+
+  override notifyCheckpointComplete(checkpointId: number): Promise<void> {
+    this.#committing = this.#committing.then(() => this.#commitUpTo(checkpointId));
+    return this.#committing;
+  }
+
+  override async commitAtEnd(): Promise<void> {
+    const prepared = this.#prepare(0, true);
+    await prepared.durable;
+    await this.#commitUpTo(0);
+  }
+
+  override async close(): Promise<void> {
+    this.#housekeeping?.cancel();
+    try {
+      await this.#writer?.close();
+    } finally {
+      // A commit in flight must have its outcome before another attempt may start.
+      await this.#committing.catch(() => undefined);
+      await this.#committer?.close();
+    }
+  }
+
+  #prepare(checkpointId: number, endOfInput: boolean): PreparedCommit<unknown, unknown> {
+    try {
+      const prepared = this.#opened().prepareCommit({ checkpointId, endOfInput });
+      if (prepared.committables.length > 0)
+        this.#pending.push({ checkpointId, committables: prepared.committables });
+      return prepared;
+    } catch (error) {
+      throw this.failure(error, 'prepareCommit');
+    }
+  }
+
+  async #commitUpTo(checkpointId: number): Promise<void> {
+    for (;;) {
+      const next = this.#pending[0];
+      if (next === undefined || next.checkpointId > checkpointId) return;
+      await this.#commit(next.committables);
+      this.#pending.shift();
+    }
+  }
+
+  async #commit(committables: readonly unknown[]): Promise<void> {
+    if (this.#committer === null) return;
+    const retries = this.context.committerRetries;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.#committer.commit(committables);
+        return;
+      } catch (error) {
+        if (errorKind(error) !== 'transient' || attempt >= retries) {
+          throw new StorageUnavailableError(
+            `sink ${this.describe()} could not commit after ${attempt + 1} attempts: ` +
+              messageOf(error),
+            { code: 'SINK_UNAVAILABLE', cause: error },
+          );
+        }
+        await sleep(this.context.clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
+      }
+    }
+  }
+
+  #scheduleHousekeeping(intervalMs: number): void {
+    this.#housekeeping = this.context.clock.schedule(intervalMs, 'sink-housekeeping', () => {
+      this.#housekeepingDue = true;
+      this.context.wakeUp();
+      this.#scheduleHousekeeping(intervalMs);
+    });
+  }
+
+  #opened(): SinkWriter<unknown> {
+    if (this.#writer === null) throw new Error(`sink ${this.describe()} is not open`);
+    return this.#writer;
+  }
+}

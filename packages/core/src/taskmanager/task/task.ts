@@ -1,0 +1,521 @@
+/**
+ * One attempt of one subtask. A task is stepped by its thread's loop: each step does a bounded
+ * amount of work (a batch) and says whether more can be done at once. Everything between two steps
+ * happens between two records, so barriers, timers and cancellation never cut through one.
+ *
+ *   opening ──▶ running ──▶ ended ──▶ finishing ──▶ FINISHED
+ *      │           │          │  (waits for the checkpoint that holds its last results)
+ *      └───────────┴──────────┴──▶ closing ──▶ FAILED | CANCELED
+ *
+ * A task reports a final state only when its operators are closed, so that no late write of an
+ * outdated attempt can meet the recovery of the next one.
+ */
+import type { ExecutionRef } from '../../base/ids.ts';
+import { BATCH_SIZE, MAX_WATERMARK } from '../../base/records.ts';
+import type { RecordBatch } from '../../base/records.ts';
+import { messageOf, toErrorInfo } from '../../base/errors.ts';
+import type { PolledFrame } from '../../network/input-gate.ts';
+import type { ExecutionState, ReaderEvent, TaskDeployment } from '../../protocol/messages.ts';
+import type { CheckpointTrigger, TaskMetrics } from '../../protocol/messages.ts';
+import type { OperatorId } from '../../base/ids.ts';
+import { restoreKeyed, restoreOperatorState, restoreTimers } from '../../state/snapshot/restore.ts';
+import type { Subtask } from './build-subtask.ts';
+import { buildSubtask } from './build-subtask.ts';
+import type { TaskEnvironment } from './task-environment.ts';
+import { TaskCheckpoints } from './task-checkpoints.ts';
+import { TaskCounters } from './task-metrics.ts';
+import { WatermarkValve } from './watermark-valve.ts';
+
+type Phase = 'opening' | 'running' | 'ended' | 'finishing' | 'closing' | 'closed';
+
+/** Why a task that did not finish ends. */
+type EndState =
+  | { readonly state: 'FAILED'; readonly error: unknown }
+  | { readonly state: 'CANCELED' };
+
+export class Task {
+  readonly execution: ExecutionRef;
+  readonly #environment: TaskEnvironment;
+  readonly #deployment: TaskDeployment;
+  readonly #counters = new TaskCounters();
+  readonly #onClosed: () => void;
+  readonly #canEmit = (): boolean => this.#hasRoom();
+  #subtask: Subtask | null = null;
+  #checkpoints: TaskCheckpoints | null = null;
+  #valve: WatermarkValve | null = null;
+  #phase: Phase = 'opening';
+  #opening: Promise<void> = Promise.resolve();
+  /** Records of the frame in hand, and the next one's place. */
+  #batch: RecordBatch | null = null;
+  #cursor = 0;
+  #batchInput: 0 | 1 = 0;
+  #endedInputs = new Set<number>();
+  /** The source has said `end`; what is left is the last watermark, then the end of data. */
+  #sourceEnded = false;
+  #drain = true;
+  #lastFlushAt = 0;
+  #blockedSince: number | null = null;
+
+  constructor(environment: TaskEnvironment, deployment: TaskDeployment, onClosed: () => void) {
+    this.execution = deployment.execution;
+    this.#environment = environment;
+    this.#deployment = deployment;
+    this.#onClosed = onClosed;
+  }
+
+  get name(): string {
+    const { subtask } = this.execution;
+    const name = this.#subtask?.vertex.name ?? this.execution.vertexId;
+    return `${name} (${subtask + 1}/${this.#deployment.parallelism})`;
+  }
+
+  /** Of a node of the StreamGraph that this task runs. */
+  operatorName(node: number): string {
+    const operators = this.#subtask?.chain.operators ?? [];
+    const operator = operators.find((it) => it.context.operator.node === node) ?? operators[0];
+    return operator?.describe() ?? 'an operator';
+  }
+
+  /** Builds, restores and opens; then the task runs. */
+  start(): void {
+    this.#report('INITIALIZING', null);
+    this.#opening = this.#open().catch((error: unknown) => this.fail(error));
+  }
+
+  /** Does up to a batch of work. True when more can be done at once. */
+  step(): boolean {
+    if (this.#phase !== 'running' && this.#phase !== 'ended' && this.#phase !== 'finishing')
+      return false;
+    const { clock } = this.#environment;
+    const startedAt = clock.now();
+    try {
+      const more = this.#work();
+      const now = clock.now();
+      this.#flushIfDue(now);
+      this.#counters.busyMs += now - startedAt;
+      return more;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** Milliseconds until the task wants to be stepped again though nothing arrives; null: never. */
+  nextStepIn(): number | null {
+    if (this.#phase !== 'running') return null;
+    const { clock, settings } = this.#environment;
+    const chain = this.#requireSubtask().chain;
+    const due: number[] = [];
+    const timer = chain.nextProcessingTimer();
+    if (timer !== null) due.push(timer - clock.wallTime());
+    const probe = chain.source?.nextProbeAt ?? null;
+    if (probe !== null) due.push(probe - clock.now());
+    if (settings.bufferTimeoutMs > 0 && this.#hasUnsent())
+      due.push(this.#lastFlushAt + settings.bufferTimeoutMs - clock.now());
+    return due.length === 0 ? null : Math.max(0, Math.min(...due));
+  }
+
+  triggerCheckpoint(trigger: CheckpointTrigger): void {
+    if (this.#checkpoints === null || (this.#phase !== 'running' && this.#phase !== 'ended')) {
+      this.#environment.send({
+        type: 'declineCheckpoint',
+        execution: this.execution,
+        checkpointId: trigger.checkpointId,
+        reason: this.#phase === 'opening' ? 'DECLINED_TASK_NOT_READY' : 'DECLINED_TASK_CLOSING',
+        error: null,
+      });
+      return;
+    }
+    this.#guarded(() => this.#checkpoints?.triggered(trigger));
+    this.#environment.wakeUp();
+  }
+
+  notifyCheckpointAborted(checkpointId: number): void {
+    this.#guarded(() => this.#checkpoints?.aborted(checkpointId));
+    this.#environment.wakeUp();
+  }
+
+  notifyCheckpointComplete(checkpointId: number): void {
+    if (this.#phase !== 'running' && this.#phase !== 'ended') return;
+    const { chain, partitions } = this.#requireSubtask();
+    for (const partition of partitions) partition.notifyComplete(checkpointId);
+    const isFinal = this.#checkpoints?.isFinal(checkpointId) === true;
+    chain.notifyCheckpointComplete(checkpointId).then(
+      () => {
+        if (isFinal && this.#phase === 'ended') this.#finish();
+      },
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  handleReaderEvent(operatorId: OperatorId, event: ReaderEvent): void {
+    if (this.#phase !== 'running' && this.#phase !== 'opening') return;
+    const operator = this.#subtask?.chain.operators.find(
+      (it) => it.context.operator.operatorId === operatorId,
+    );
+    this.#guarded(() => operator?.handleReaderEvent(event));
+  }
+
+  cancel(): void {
+    this.#close({ state: 'CANCELED' });
+  }
+
+  fail(error: unknown): void {
+    this.#close({ state: 'FAILED', error });
+  }
+
+  metrics(): TaskMetrics {
+    return this.#counters.report(this.execution);
+  }
+
+  async #open(): Promise<void> {
+    const environment = this.#environment;
+    const deployment = this.#deployment;
+    const subtask = buildSubtask({
+      environment,
+      deployment,
+      counters: this.#counters,
+      owner: {
+        canEmit: this.#canEmit,
+        wakeUp: () => environment.wakeUp(),
+        fail: (error) => this.fail(error),
+        sendToEnumerator: (operator, event) =>
+          environment.send({
+            type: 'enumeratorEvent',
+            execution: this.execution,
+            operatorId: this.#operatorIdAt(operator),
+            event,
+          }),
+      },
+    });
+    this.#subtask = subtask;
+    this.#valve = new WatermarkValve(subtask.gate?.channels.length ?? 0, {
+      emitWatermark: (timestamp) => {
+        this.#counters.watermark = timestamp;
+        subtask.chain.head.processWatermark(timestamp);
+      },
+      emitIdle: (idle) => subtask.chain.head.processIdle(idle),
+    });
+    const restoredFinished = deployment.restore?.finished === true;
+    await this.#restore(subtask);
+    if (this.#isClosing()) return;
+    if (!restoredFinished) for (const operator of subtask.chain.operators) await operator.open();
+    if (this.#isClosing()) return;
+    this.#run(subtask, restoredFinished);
+  }
+
+  async #restore(subtask: Subtask): Promise<void> {
+    const { restore } = this.#deployment;
+    if (restore === null || restore.finished) return;
+    const { fileSystem, clock, logger } = this.#environment;
+    const environment = { fileSystem, clock, directory: restore.directory };
+    for (const [index, operator] of subtask.vertex.operators.entries()) {
+      const stored = restore.operators.find((it) => it.operatorId === operator.operatorId);
+      const state = subtask.operatorStates[index];
+      if (stored === undefined || state === undefined) continue;
+      const warnings: string[] = [];
+      if (state.keyed !== null && state.timers !== null) {
+        warnings.push(...(await restoreKeyed(environment, state.keyed, stored.keyed)));
+        await restoreTimers(environment, state.timers, stored.keyed);
+      }
+      warnings.push(
+        ...(await restoreOperatorState(environment, state.states, stored.operatorStates)),
+      );
+      for (const warning of warnings) logger.log('warn', warning);
+    }
+    for (const input of restore.inputs) {
+      const channel = subtask.gate?.channels.find((it) => it.channelId === input.channelId);
+      if (channel === undefined) continue;
+      this.#valve?.restore(channel.index, input);
+      if (input.endOfData) this.#endedInputs.add(channel.index);
+    }
+  }
+
+  #run(subtask: Subtask, restoredFinished: boolean): void {
+    const environment = this.#environment;
+    const deployment = this.#deployment;
+    const { gate, partitions } = subtask;
+    this.#checkpoints = new TaskCheckpoints({
+      environment,
+      deployment,
+      subtask,
+      valve: this.#valve as WatermarkValve,
+      task: {
+        hasEnded: () => this.#phase === 'ended' || this.#phase === 'finishing',
+        hasEndOfData: (channel) => this.#endedInputs.has(channel),
+        canSnapshot: () => this.#batch === null && subtask.chain.resume(),
+        fail: (error) => this.fail(error),
+      },
+    });
+    for (const partition of partitions) {
+      partition.restore(deployment.restore?.outputs ?? []);
+      environment.exchange.registerPartition(partition);
+    }
+    this.#phase = restoredFinished ? 'ended' : 'running';
+    if (gate !== null) {
+      gate.restore(deployment.restore?.inputs ?? []);
+      environment.exchange.registerGate(gate);
+      gate.subscribeAll(deployment.ignoreUpTo);
+    }
+    this.#report('RUNNING', null);
+    if (restoredFinished) this.#passOnEnd();
+    else {
+      this.#valve?.settle();
+      if (subtask.chain.source !== null)
+        environment.send({
+          type: 'enumeratorEvent',
+          execution: this.execution,
+          operatorId: this.#operatorIdAt(0),
+          event: { type: 'readerRegistered' },
+        });
+    }
+    environment.wakeUp();
+  }
+
+  /** Had finished before the restore: nothing is left but to say so downstream. */
+  #passOnEnd(): void {
+    for (const partition of this.#requireSubtask().partitions) {
+      partition.broadcastWatermark(MAX_WATERMARK);
+      partition.broadcastEndOfData(true);
+    }
+    this.#finish();
+  }
+
+  #work(): boolean {
+    const subtask = this.#requireSubtask();
+    if (this.#phase === 'finishing') return this.#tryFinish();
+    if (this.#phase === 'ended') return this.#drainGate();
+    if (!this.#hasRoom() || !subtask.chain.resume()) return this.#blocked();
+    if (!subtask.chain.fireProcessingTimers()) return this.#blocked();
+    this.#unblocked();
+    this.#checkpoints?.runDeferred();
+    return subtask.chain.source === null ? this.#processInput() : this.#pollSource();
+  }
+
+  #pollSource(): boolean {
+    const { chain } = this.#requireSubtask();
+    const source = chain.source;
+    if (source === null) return false;
+    if (!this.#sourceEnded) {
+      const result = source.poll();
+      if (result !== 'end') return result === 'more';
+      this.#sourceEnded = true;
+      if (this.#drain) source.context.output.emitWatermark(MAX_WATERMARK);
+    }
+    if (!chain.resume()) return false;
+    this.#endOfData();
+    return false;
+  }
+
+  #processInput(): boolean {
+    const { chain, gate } = this.#requireSubtask();
+    if (gate === null) return false;
+    let budget = BATCH_SIZE;
+    for (;;) {
+      if (this.#batch !== null) {
+        budget = this.#processBatch(this.#batch, budget);
+        if (this.#batch !== null) return budget <= 0;
+        if (budget <= 0) return true;
+      }
+      if (!this.#hasRoom() || !chain.resume()) return false;
+      const polled = gate.poll();
+      if (polled === null) return false;
+      this.#handleFrame(polled);
+      if (this.#phase !== 'running') return true;
+    }
+  }
+
+  /** Hands over records until the batch, the budget or the room ends; the budget that is left. */
+  #processBatch(batch: RecordBatch, budget: number): number {
+    const { head } = this.#requireSubtask().chain;
+    const { values, timestamps } = batch;
+    const end = Math.min(values.length, this.#cursor + budget);
+    const start = this.#cursor;
+    let index = start;
+    const second = this.#batchInput === 1;
+    for (; index < end; index++) {
+      const timestamp = timestamps === null ? Number.NaN : (timestamps[index] as number);
+      // The cursor moves first: a record is handed over once, even when its function throws.
+      this.#cursor = index + 1;
+      if (second) head.processElement2(values[index], timestamp);
+      else head.processElement(values[index], timestamp);
+      if (!this.#hasRoom()) {
+        index++;
+        break;
+      }
+    }
+    this.#counters.recordsIn += index - start;
+    if (this.#cursor >= values.length) this.#batch = null;
+    return budget - (index - start);
+  }
+
+  #handleFrame({ channel, frame }: PolledFrame): void {
+    switch (frame.kind) {
+      case 'records':
+        this.#batch = frame.batch;
+        this.#cursor = 0;
+        this.#batchInput = channel.inputIndex === 1 ? 1 : 0;
+        return;
+      case 'watermark':
+        return this.#valve?.watermark(channel.index, frame.timestamp);
+      case 'idle':
+        return this.#valve?.idle(channel.index, frame.idle);
+      case 'endOfData':
+        this.#endedInputs.add(channel.index);
+        this.#drain = this.#drain && frame.drain;
+        return this.#endIfAllEnded();
+      case 'barrier':
+        return this.#checkpoints?.barrier(channel, frame.trigger);
+      case 'cancel':
+        return this.#checkpoints?.cancelled(channel, frame.checkpointId);
+      case 'endOfPartition':
+        return this.#checkpoints?.endOfPartition(channel);
+    }
+  }
+
+  /** The last watermark may have stopped half way: then the end waits for the next step. */
+  #endIfAllEnded(): void {
+    const { chain, gate } = this.#requireSubtask();
+    if (this.#phase !== 'running' || gate === null) return;
+    if (this.#endedInputs.size < gate.channels.length) return;
+    if (chain.resume()) this.#endOfData();
+  }
+
+  /** After the end only barriers, cancellations and ends of channels arrive. */
+  #drainGate(): boolean {
+    this.#checkpoints?.runDeferred();
+    const { gate } = this.#requireSubtask();
+    if (gate === null) return false;
+    for (let polled = gate.poll(); polled !== null; polled = gate.poll()) this.#handleFrame(polled);
+    return false;
+  }
+
+  #endOfData(): void {
+    const { chain, partitions } = this.#requireSubtask();
+    if (this.#drain) chain.endOfInput();
+    for (const partition of partitions) partition.broadcastEndOfData(this.#drain);
+    this.#phase = 'ended';
+    const { settings } = this.#environment;
+    if (settings.checkpointingMode !== null && settings.checkpointsAfterTasksFinish) {
+      this.#environment.send({ type: 'endOfDataReached', execution: this.execution });
+      return;
+    }
+    chain.commitAtEnd().then(
+      () => this.#finish(),
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  #finish(): void {
+    if (this.#phase !== 'ended') return;
+    this.#phase = 'finishing';
+    for (const partition of this.#requireSubtask().partitions) partition.broadcastEndOfPartition();
+    this.#environment.wakeUp();
+  }
+
+  /** The last frames have to be taken by the consumers before the task may go. */
+  #tryFinish(): boolean {
+    const { partitions, gate } = this.#requireSubtask();
+    // What still arrives is of no interest, but its producer waits until it is taken.
+    if (gate !== null) for (let polled = gate.poll(); polled !== null;) polled = gate.poll();
+    if (!partitions.every((partition) => partition.allSent)) return false;
+    this.#phase = 'closing';
+    this.#closeOperators().then(
+      () => this.#closed('FINISHED', null),
+      (error: unknown) => this.#closed('FAILED', error),
+    );
+    return false;
+  }
+
+  #close(end: EndState): void {
+    if (this.#phase === 'closing' || this.#phase === 'closed') return;
+    this.#phase = 'closing';
+    if (end.state === 'CANCELED') this.#report('CANCELING', null);
+    this.#checkpoints?.close();
+    for (const partition of this.#subtask?.partitions ?? []) partition.close();
+    this.#environment.exchange.unregister(this.execution);
+    const error = end.state === 'FAILED' ? end.error : null;
+    void this.#opening
+      .then(() => this.#closeOperators())
+      .catch((closing: unknown) => {
+        const text = `closing ${this.name}: ${messageOf(closing)}`;
+        this.#environment.logger.log('warn', text);
+      })
+      .then(() => this.#closed(end.state, error));
+  }
+
+  async #closeOperators(): Promise<void> {
+    if (this.#deployment.restore?.finished === true) return;
+    await this.#subtask?.chain.close();
+  }
+
+  #closed(state: ExecutionState, error: unknown): void {
+    this.#phase = 'closed';
+    this.#checkpoints?.close();
+    this.#environment.exchange.unregister(this.execution);
+    this.#report(state, error);
+    this.#onClosed();
+  }
+
+  #isClosing(): boolean {
+    return this.#phase === 'closing' || this.#phase === 'closed';
+  }
+
+  #hasRoom(): boolean {
+    const subtask = this.#requireSubtask();
+    for (const partition of subtask.partitions) if (!partition.isAvailable) return false;
+    return subtask.chain.isWritable;
+  }
+
+  #blocked(): boolean {
+    this.#blockedSince ??= this.#environment.clock.now();
+    return false;
+  }
+
+  #unblocked(): void {
+    if (this.#blockedSince === null) return;
+    const ms = this.#environment.clock.now() - this.#blockedSince;
+    this.#blockedSince = null;
+    this.#counters.backPressuredMs += ms;
+    this.#subtask?.chain.source?.pausedFor(ms);
+  }
+
+  /** A partial batch leaves when the buffer time-out has passed since the last flush. */
+  #flushIfDue(now: number): void {
+    if (now - this.#lastFlushAt < this.#environment.settings.bufferTimeoutMs) return;
+    this.#lastFlushAt = now;
+    for (const partition of this.#requireSubtask().partitions) partition.flush();
+  }
+
+  #hasUnsent(): boolean {
+    return this.#requireSubtask().partitions.some((partition) => !partition.allSent);
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #requireSubtask(): Subtask {
+    if (this.#subtask === null) throw new Error('the task is not built yet');
+    return this.#subtask;
+  }
+
+  #operatorIdAt(index: number): OperatorId {
+    const operator = this.#requireSubtask().vertex.operators[index];
+    if (operator === undefined) throw new Error('operator index out of range');
+    return operator.operatorId;
+  }
+
+  #report(state: ExecutionState, error: unknown): void {
+    this.#environment.send({
+      type: 'taskStateChanged',
+      execution: this.execution,
+      state,
+      error: error === null ? null : toErrorInfo(error),
+    });
+  }
+}
