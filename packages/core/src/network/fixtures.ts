@@ -1,10 +1,14 @@
 /** Executions, channels and a recording consumer, for the tests of this folder. */
 import type { Attempt, ExecutionRef, VertexId } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
+import { GeneralBatchCodec } from './batch-codec.ts';
 import type { DataLink } from './data-exchange.ts';
+import { FrameCodec } from './frame-codec.ts';
 import type { Connection, Frame, FrameMessage, SubscribeMessage, WireMessage } from './frame.ts';
 import { isNumbered } from './frame.ts';
+import { RingLink } from './ring-link.ts';
 import type { SendFrame } from './result-subpartition.ts';
+import { ThreadSignal } from './thread-signal.ts';
 
 export function execution(vertex: string, subtask = 0, counter = 1): ExecutionRef {
   return { vertexId: vertex as VertexId, subtask, attempt: { epoch: 1, counter } };
@@ -119,4 +123,33 @@ export class QueueLink implements DataLink {
     for (const message of arrived) receive(message);
     return hasRoomAgain || arrived.length > 0;
   }
+}
+
+/** What a thread needs to run `runEcho`: the rings and signals as it sees them. */
+export interface EchoThread {
+  /** Address of this file. */
+  readonly module: string;
+  readonly outgoing: SharedArrayBuffer;
+  readonly incoming: SharedArrayBuffer;
+  readonly ownSignal: SharedArrayBuffer;
+  readonly peerSignal: SharedArrayBuffer;
+}
+
+/** Sends back every message, until the thread is terminated. */
+export async function runEcho(thread: EchoThread): Promise<never> {
+  const { outgoing, incoming } = thread;
+  const signal = new ThreadSignal(thread.ownSignal);
+  const peer = new ThreadSignal(thread.peerSignal);
+  const codec = new FrameCodec(new GeneralBatchCodec());
+  const link = new RingLink({ outgoing, incoming, peer, codec });
+  const waiting: WireMessage[] = [];
+  const step = (): boolean => {
+    let moved = link.poll((message) => waiting.push(message));
+    while (waiting.length > 0 && link.send(waiting[0]!)) {
+      waiting.shift();
+      moved = true;
+    }
+    return moved;
+  };
+  for (;;) if (!step()) await signal.sleep(step);
 }

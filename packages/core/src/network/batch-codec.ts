@@ -1,0 +1,106 @@
+/**
+ * Record batches as bytes, each readable on its own. This is the codec for records of any shape:
+ * msgpackr packs the batch as one array, so field names are written once a batch. A value that
+ * msgpackr would not give back exactly (−0, cycles, holes, …) is left out of the array and stands
+ * behind it in the form of `value-codec.ts`, so that one odd record does not slow down the others.
+ *
+ *     count u32 · flags u8 · [timestamps f64 × count] · packed size u32 · packed array
+ *     · number of exceptions varint · (index varint · size varint · value) …
+ *
+ * Cost: about 0.35 µs a record of five fields to write, 0.1 µs to read.
+ */
+import { Packr, REUSE_BUFFER_MODE } from 'msgpackr';
+import type { BinaryReader } from '../base/codec/binary-reader.ts';
+import type { BinaryWriter } from '../base/codec/binary-writer.ts';
+import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
+import { ValueScanner } from '../base/codec/value-scan.ts';
+import { SerializationError, messageOf } from '../base/errors.ts';
+import type { RecordBatch } from '../base/records.ts';
+
+export interface BatchCodec {
+  /** Throws `SerializationError` naming the place in the value that cannot be encoded. */
+  encode(batch: RecordBatch, output: BinaryWriter): void;
+  /** Throws `SerializationError` for bytes that `encode` did not write. */
+  decode(input: BinaryReader): RecordBatch;
+}
+
+const HAS_TIMESTAMPS = 1;
+/** Sets msgpackr's write position back, so that its buffer is used again at once. */
+const RESET_BUFFER_MODE = 1024;
+
+/** msgpackr gives its own buffer, with the place of the value in it. */
+type PackedBuffer = Uint8Array & { readonly start: number; readonly end: number };
+
+export class GeneralBatchCodec implements BatchCodec {
+  readonly #packr: Packr = new Packr({ moreTypes: true, useToJSON: false, copyBuffers: true });
+  readonly #scanner: ValueScanner = new ValueScanner();
+
+  encode({ values, timestamps }: RecordBatch, output: BinaryWriter): void {
+    output.u32(values.length);
+    output.u8(timestamps === null ? 0 : HAS_TIMESTAMPS);
+    if (timestamps !== null) output.bytes(bytesOf(timestamps));
+    const exceptions = this.#exceptionsOf(values);
+    const simple = exceptions.length === 0 ? values : without(values, exceptions);
+    const options = REUSE_BUFFER_MODE | RESET_BUFFER_MODE;
+    const packed = this.#packr.pack(simple, options) as unknown as PackedBuffer;
+    output.u32(packed.end - packed.start);
+    output.bytes(packed, packed.start, packed.end);
+    output.varint(exceptions.length);
+    for (const index of exceptions) {
+      const bytes = encodeValue(values[index]);
+      output.varint(index);
+      output.varint(bytes.length);
+      output.bytes(bytes);
+    }
+  }
+
+  decode(input: BinaryReader): RecordBatch {
+    const count = input.u32();
+    const hasTimestamps = (input.u8() & HAS_TIMESTAMPS) !== 0;
+    const timestamps = hasTimestamps ? float64sOf(input.bytes(count * 8)) : null;
+    const values = this.#unpack(input.bytes(input.u32()));
+    if (values.length !== count)
+      throw new SerializationError(`a batch of ${count} records holds ${values.length} values`);
+    for (let left = input.varint(); left > 0; left--) {
+      const index = input.varint();
+      values[index] = decodeValue(input.bytes(input.varint()));
+    }
+    return { values, timestamps };
+  }
+
+  #exceptionsOf(values: readonly unknown[]): number[] {
+    const exceptions: number[] = [];
+    for (let i = 0; i < values.length; i++) {
+      this.#scanner.begin();
+      if (!this.#scanner.isSimple(values[i])) exceptions.push(i);
+    }
+    return exceptions;
+  }
+
+  #unpack(bytes: Uint8Array): unknown[] {
+    try {
+      return this.#packr.unpack(bytes) as unknown[];
+    } catch (error) {
+      throw new SerializationError(
+        `cannot read a batch of ${bytes.length} bytes: ${messageOf(error)}; the bytes are damaged`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+function without(values: readonly unknown[], exceptions: readonly number[]): unknown[] {
+  const rest = [...values];
+  for (const index of exceptions) rest[index] = null;
+  return rest;
+}
+
+function bytesOf(numbers: Float64Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+}
+
+function float64sOf(bytes: Uint8Array): Float64Array {
+  const numbers = new Float64Array(bytes.length / 8);
+  bytesOf(numbers).set(bytes);
+  return numbers;
+}

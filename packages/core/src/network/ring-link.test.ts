@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { GeneralBatchCodec } from './batch-codec.ts';
+import { connection, describe, subscribe, trigger } from './fixtures.ts';
+import type { EchoThread } from './fixtures.ts';
+import { FrameCodec } from './frame-codec.ts';
+import type { Frame, WireMessage } from './frame.ts';
+import { RingLink } from './ring-link.ts';
+import { createRingBuffer } from './shared-ring.ts';
+import { ThreadSignal, createSignalBuffer } from './thread-signal.ts';
+
+function createPair(capacityBytes: number): { a: RingLink; b: RingLink } {
+  const [there, back] = [createRingBuffer(capacityBytes), createRingBuffer(capacityBytes)];
+  const codec = new FrameCodec(new GeneralBatchCodec());
+  const peer = new ThreadSignal(createSignalBuffer());
+  return {
+    a: new RingLink({ outgoing: there, incoming: back, peer, codec }),
+    b: new RingLink({ outgoing: back, incoming: there, peer, codec }),
+  };
+}
+
+function message(position: number, frame: Frame): WireMessage {
+  return { type: 'frame', channelId: 0, connection: connection(), position, frame };
+}
+
+function records(...values: readonly unknown[]): Frame {
+  return { kind: 'records', batch: { values, timestamps: null } };
+}
+
+function received(link: RingLink): string[] {
+  const messages: string[] = [];
+  link.poll((it) => messages.push(it.type === 'frame' ? describe(it) : it.type));
+  return messages;
+}
+
+test('a congested ring refuses records but takes barriers and credit, in order', () => {
+  const { a, b } = createPair(256);
+  assert.ok(a.send(message(0, records('x'.repeat(500)))));
+  assert.equal(a.send(message(1, records('y'))), false);
+  const barrier: Frame = { kind: 'barrier', trigger: trigger(1), unaligned: false };
+  assert.ok(a.send(message(1, barrier)));
+  assert.ok(a.send({ type: 'credit', channelId: 1, connection: connection(), credit: 1 }));
+  assert.ok(a.send(subscribe()));
+  assert.equal(a.send(message(1, records('y'))), false);
+  const seen: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    seen.push(...received(b));
+    a.poll(() => undefined);
+  }
+  assert.deepEqual(seen, [`[${'x'.repeat(500)}]@0`, 'barrier1@1', 'credit', 'subscribe']);
+  assert.ok(a.send(message(1, records('y'))));
+  assert.deepEqual(received(b), ['[y]@1']);
+});
+
+test('a record that cannot be encoded leaves the ring as it was', () => {
+  const { a, b } = createPair(1024);
+  assert.throws(
+    () =>
+      a.send(
+        message(
+          0,
+          records(() => undefined),
+        ),
+      ),
+    {
+      code: 'SERIALIZATION_FAILED',
+    },
+  );
+  assert.ok(a.send(message(0, records('x'))));
+  assert.deepEqual(received(b), ['[x]@0']);
+});
+
+test('poll says whether anything moved, in either direction', () => {
+  const { a, b } = createPair(128);
+  assert.equal(
+    a.poll(() => undefined),
+    false,
+  );
+  a.send(message(0, records('x'.repeat(200))));
+  assert.equal(
+    a.poll(() => undefined),
+    false,
+    'no room yet',
+  );
+  assert.deepEqual(received(b), []);
+  assert.equal(
+    a.poll(() => undefined),
+    true,
+    'flushed',
+  );
+});
+
+/** Messages go to a thread and come back, through rings smaller than some of the messages. */
+test('two threads exchange messages and wake each other', { timeout: 10_000 }, async () => {
+  const shared: EchoThread = {
+    module: import.meta.resolve('./fixtures.ts'),
+    outgoing: createRingBuffer(4096),
+    incoming: createRingBuffer(4096),
+    ownSignal: createSignalBuffer(),
+    peerSignal: createSignalBuffer(),
+  };
+  // The listener keeps the thread alive: a pending sleep alone does not.
+  const start = `const { parentPort, workerData } = require('node:worker_threads');
+    parentPort.on('message', () => undefined);
+    import(workerData.module).then(({ runEcho }) => runEcho(workerData));`;
+  const worker = new Worker(start, { eval: true, workerData: shared });
+  const own = new ThreadSignal(shared.peerSignal);
+  const link = new RingLink({
+    outgoing: shared.incoming,
+    incoming: shared.outgoing,
+    peer: new ThreadSignal(shared.ownSignal),
+    codec: new FrameCodec(new GeneralBatchCodec()),
+  });
+  const sent: WireMessage[] = Array.from({ length: 200 }, (_, i) =>
+    message(i, records({ id: i, text: 'x'.repeat((i * 997) % 9000) })),
+  );
+  const echoed: WireMessage[] = [];
+  let next = 0;
+  const step = (): boolean => {
+    let moved = link.poll((it) => echoed.push(it));
+    while (next < sent.length && link.send(sent[next]!)) {
+      next++;
+      moved = true;
+    }
+    return moved;
+  };
+  while (echoed.length < sent.length) if (!step()) await own.sleep(step);
+  await worker.terminate();
+  assert.deepEqual(echoed, sent);
+});
