@@ -1,4 +1,11 @@
-/** A piece of a file: the lines that START in [start, end). Plain data, stored in checkpoints. */
+/**
+ * What part of which file is read, and how far: the unit that the enumerator hands out, that moves
+ * between subtasks, and that checkpoints store. All of it is plain data.
+ */
+import { baseName } from '../../storage/paths.ts';
+import type { FoundFile } from './find-files.ts';
+
+/** A piece of a file: the lines that START in [start, end). */
 export interface FileSplit {
   readonly id: string;
   /** Absolute. */
@@ -11,19 +18,63 @@ export interface FileSplit {
   readonly gzip: boolean;
   /** Next byte to read: the start of a line. `null` before the first. */
   readonly position: number | null;
-  /** Malformed records whose dead-letter file is not known to be complete and on disk. */
+  /** Malformed records whose dead-letter file is not complete on disk yet. */
   readonly deadLetters: readonly DeadLetterSegment[];
 }
 
 /** Content of one dead-letter file of a split: the next few malformed records of that split. */
 export interface DeadLetterSegment {
-  readonly index: number;
+  /** Of its first record: it names the file. */
+  readonly position: number;
   readonly lines: readonly string[];
 }
 
 export interface FileEnumeratorState {
   /** Not assigned to a reader. */
   readonly pending: readonly FileSplit[];
-  /** Files found so far; kept when watching. */
+  /** Paths found so far; kept only when watching. */
   readonly found: readonly string[];
+}
+
+export interface SplittingOptions {
+  /** `null`: by the number of subtasks. */
+  readonly splitSizeBytes: number | null;
+  readonly parallelism: number;
+  readonly compression: 'auto' | 'none' | 'gzip';
+}
+
+/** Flink's size of a split: the cost of opening one is small against reading it. */
+const SPLIT_SIZE_BYTES = 64 * 1024 ** 2;
+/** Below this, a split is not worth its round trip to the JobManager. */
+const SMALLEST_SPLIT_BYTES = 1024 ** 2;
+
+/** Cuts a file into splits of about equal size; a compressed one cannot be cut. */
+export function splitFile(file: FoundFile, options: SplittingOptions): readonly FileSplit[] {
+  const { path, sizeBytes } = file;
+  const gzip =
+    options.compression === 'gzip' ||
+    (options.compression === 'auto' && baseName(path).endsWith('.gz'));
+  const count = gzip ? 1 : Math.max(1, Math.ceil(sizeBytes / splitSizeFor(sizeBytes, options)));
+  const step = Math.ceil(sizeBytes / count);
+  return Array.from({ length: count }, (_, index) => ({
+    id: index === 0 ? path : `${path}#${index * step}`,
+    path,
+    start: index * step,
+    end: index === count - 1 ? null : (index + 1) * step,
+    sizeBytes,
+    gzip,
+    position: null,
+    deadLetters: [],
+  }));
+}
+
+function splitSizeFor(sizeBytes: number, options: SplittingOptions): number {
+  if (options.splitSizeBytes !== null) return options.splitSizeBytes;
+  const share = Math.max(SMALLEST_SPLIT_BYTES, Math.ceil(sizeBytes / options.parallelism));
+  return Math.min(SPLIT_SIZE_BYTES, share);
+}
+
+export function describeFileSplit(split: FileSplit): string {
+  const unpacked = split.gzip ? ' of the uncompressed text' : '';
+  return `${split.path} at byte ${split.position ?? split.start}${unpacked}`;
 }
