@@ -4,7 +4,11 @@
  * anew for every attempt of a subtask, so fields of a function object never leak between subtasks
  * or attempts; but only declared state survives a failure.
  */
-import type { BroadcastStateDescriptor, ReadOnlyBroadcastState } from './state.ts';
+import type {
+  BroadcastStateDescriptor,
+  OperatorListStateDescriptor,
+  ReadOnlyBroadcastState,
+} from './state.ts';
 import type { StateDeclaration, StateHandles } from './state.ts';
 
 /** What may be a key: its hash is the same on every machine, for ever. */
@@ -134,6 +138,11 @@ export interface KeyedCoProcessFunction<
   onElement2(value: B, context: KeyedContext<K, R, S>): void;
   onTimer?(timestamp: number, context: OnTimerContext<K, R, S>): void;
 }
+
+/** The states that a function on a stream without keys can have. */
+export type OperatorStateDeclaration = Readonly<
+  Record<string, OperatorListStateDescriptor<unknown>>
+>;
 
 /** Broadcast states, by name. */
 export type BroadcastDeclaration = Readonly<

@@ -81,20 +81,20 @@ export const MEMORY_SIZE_FORMS = 'a size such as 4096, 64kb, 32mb or 1gb (no uni
  * Milliseconds of a duration.
  * @throws ConfigurationError when it is negative, not whole milliseconds, or has no known unit.
  */
-export function parseDuration(duration: Duration | string): number {
-  const ms = tryParse(duration, TIME_UNITS);
+export function parseDuration(duration: Duration): number {
+  const ms = tryParseDuration(duration);
   if (ms === null) throw new ConfigurationError(`"${duration}" is not ${DURATION_FORMS}`);
   return ms;
 }
 
-/**
- * Bytes of a memory size; units are powers of 1024.
- * @throws ConfigurationError when it is negative, not whole bytes, or has no known unit.
- */
-export function parseMemorySize(size: number | string): number {
-  const bytes = tryParse(size, SIZE_UNITS);
-  if (bytes === null) throw new ConfigurationError(`"${size}" is not ${MEMORY_SIZE_FORMS}`);
-  return bytes;
+/** Milliseconds of a duration, `null` when it is none. */
+export function tryParseDuration(text: string | number): number | null {
+  return tryParse(text, TIME_UNITS);
+}
+
+/** Bytes of a memory size, with units as powers of 1024; `null` when it is none. */
+export function tryParseMemorySize(text: string | number): number | null {
+  return tryParse(text, SIZE_UNITS);
 }
 
 /** A duration for people, in the largest unit that keeps it whole: `10 min`, `1500 ms`. */

@@ -8,8 +8,8 @@ import {
   MEMORY_SIZE_FORMS,
   formatDuration,
   formatMemorySize,
-  parseDuration,
-  parseMemorySize,
+  tryParseDuration,
+  tryParseMemorySize,
 } from '../duration.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 
@@ -99,22 +99,16 @@ function parseEnum(option: Enumeration, raw: unknown): string | null | undefined
 function parseNumeric(option: Numeric, raw: unknown): number | undefined {
   if (typeof raw !== 'string' && typeof raw !== 'number') return undefined;
   const value = toNumber(option.type, raw);
-  if (value === undefined || !Number.isFinite(value)) return undefined;
+  if (value === null || !Number.isFinite(value)) return undefined;
   if (option.type !== 'number' && !Number.isSafeInteger(value)) return undefined;
   if (value < lowest(option) || value > (option.max ?? Infinity)) return undefined;
   return Math.min(value, option.cap ?? Infinity);
 }
 
-function toNumber(type: Numeric['type'], raw: string | number): number | undefined {
-  if (type === 'int' || type === 'number')
-    return String(raw).trim() === '' ? undefined : Number(raw);
-  try {
-    return type === 'duration' ? parseDuration(String(raw)) : parseMemorySize(raw);
-  } catch (error) {
-    // The caller's message also names the key; that of the parser only the value.
-    if (error instanceof ConfigurationError) return undefined;
-    throw error;
-  }
+function toNumber(type: Numeric['type'], raw: string | number): number | null {
+  if (type === 'duration') return tryParseDuration(raw);
+  if (type === 'memory') return tryParseMemorySize(raw);
+  return String(raw).trim() === '' ? null : Number(raw);
 }
 
 function lowest(option: Numeric): number {

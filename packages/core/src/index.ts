@@ -1,0 +1,74 @@
+/**
+ * `@weir/core`: what a job imports. Re-exports only, and nothing here loads an HTTP server, a
+ * bundler, a schema or YAML library: the engine behind `runJob` is loaded when it is called.
+ */
+export { job, isJob } from './api/job.ts';
+export type { Job } from './api/job.ts';
+export { StreamExecutionEnvironment } from './api/stream-execution-environment.ts';
+export type { Guarantee, SourceOptions } from './api/stream-execution-environment.ts';
+export type {
+  CheckpointConfig,
+  CheckpointingMode,
+  CheckpointRetention,
+} from './api/checkpoint-config.ts';
+export type { RestartStrategy } from './api/restart-strategy.ts';
+export { JobArguments, parseJobArguments } from './api/job-arguments.ts';
+export type { ArgumentValue, ArgumentValues } from './api/job-arguments.ts';
+export type { DataStream } from './api/streams/data-stream.ts';
+export type { DataStreamSink } from './api/streams/data-stream-sink.ts';
+export type { SingleOutputStreamOperator } from './api/streams/single-output-stream-operator.ts';
+export type { KeyedStream } from './api/streams/keyed-stream.ts';
+export type { ConnectedStreams, KeyedConnectedStreams } from './api/streams/connected-streams.ts';
+export type {
+  BroadcastConnectedStream,
+  BroadcastStream,
+  KeyedBroadcastConnectedStream,
+} from './api/streams/broadcast-stream.ts';
+export {
+  aggregatingState,
+  broadcastState,
+  listState,
+  mapState,
+  operatorListState,
+  reducingState,
+  unionListState,
+  valueState,
+} from './api/state-descriptors.ts';
+export { outputTag, type } from './api/type-markers.ts';
+export {
+  boundedOutOfOrderness,
+  monotonousTimestamps,
+  noWatermarks,
+  withIdleness,
+} from './api/watermarks.ts';
+export type { TimestampOf, WatermarkOptions } from './api/watermarks.ts';
+export type * from './api/functions.ts';
+export type * from './api/sink.ts';
+export type * from './api/source.ts';
+export type * from './api/state.ts';
+export type { Duration } from './base/duration.ts';
+export { Configuration } from './base/configuration.ts';
+export type { ConfigInput, ConfigKey, ConfigSettings, ConfigValue } from './base/config-options.ts';
+export { ERROR_CODES } from './base/error-codes.ts';
+export type { ErrorCode } from './base/error-codes.ts';
+export {
+  CancelledError,
+  ConfigurationError,
+  ConnectionLostError,
+  FencedError,
+  GraphValidationError,
+  JobSubmissionError,
+  SerializationError,
+  StateCorruptionError,
+  StateMigrationError,
+  StorageUnavailableError,
+  UserFunctionError,
+  WeirError,
+  isWeirError,
+} from './base/errors.ts';
+export type { ErrorKind } from './base/errors.ts';
+export type { Clock, Timer } from './base/clock.ts';
+export type { FileReader, FileStat, FileSystem, FileWriter } from './base/file-system.ts';
+export type { Logger, LogLevel } from './base/logger.ts';
+export type { Random } from './base/random.ts';
+export * from './connectors/index.ts';
