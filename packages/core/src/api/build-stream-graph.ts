@@ -66,9 +66,10 @@ export function buildStreamGraph(job: Job, options: BuildOptions = {}): BuiltJob
 }
 
 function callBuild(job: Job, env: StreamExecutionEnvironment): void {
+  const build: (env: StreamExecutionEnvironment) => unknown = job.build;
   let result: unknown;
   try {
-    result = (job.build as (env: StreamExecutionEnvironment) => unknown)(env);
+    result = build(env);
   } catch (error) {
     if (isWeirError(error)) throw error;
     throw new JobSubmissionError(

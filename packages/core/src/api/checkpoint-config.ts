@@ -3,11 +3,9 @@
  * of `docs/reference/configuration.md` that says the same, so a value of the file or of `-D` wins.
  * A value that is not allowed throws ConfigurationError at once.
  */
-import type { ConfigValue } from '../base/config-options.ts';
+import type { ConfigSettings, ConfigValue } from '../base/config-options.ts';
 import type { Duration } from '../base/duration.ts';
-import type { Callable } from './location.ts';
 import type { SettingsInCode } from './settings-in-code.ts';
-import type { ConfigSettings } from '../base/config-options.ts';
 
 /** `exactly-once` or `at-least-once`. */
 export type CheckpointingMode = ConfigValue<'execution.checkpointing.mode'>;
@@ -23,35 +21,32 @@ export class CheckpointConfig {
 
   /** Time between the starts of two checkpoints, at least 10 ms. */
   setCheckpointInterval(interval: Duration): this {
-    return this.#set({ 'execution.checkpointing.interval': interval }, this.setCheckpointInterval);
+    return this.#set({ 'execution.checkpointing.interval': interval }, 'setCheckpointInterval');
   }
 
   /** Interval while a source works off a backlog: 0 for none then, else at least the interval. */
   setCheckpointIntervalDuringBacklog(interval: Duration): this {
     return this.#set(
       { 'execution.checkpointing.interval-during-backlog': interval },
-      this.setCheckpointIntervalDuringBacklog,
+      'setCheckpointIntervalDuringBacklog',
     );
   }
 
   /** Whether barriers are aligned (`exactly-once`) or only counted (`at-least-once`). */
   setCheckpointingConsistencyMode(mode: CheckpointingMode): this {
-    return this.#set(
-      { 'execution.checkpointing.mode': mode },
-      this.setCheckpointingConsistencyMode,
-    );
+    return this.#set({ 'execution.checkpointing.mode': mode }, 'setCheckpointingConsistencyMode');
   }
 
   /** A checkpoint that takes longer is aborted; at least 10 ms, by default 10 min. */
   setCheckpointTimeout(timeout: Duration): this {
-    return this.#set({ 'execution.checkpointing.timeout': timeout }, this.setCheckpointTimeout);
+    return this.#set({ 'execution.checkpointing.timeout': timeout }, 'setCheckpointTimeout');
   }
 
   /** Least time from the end of a checkpoint to the next; above 0 it means one at a time. */
   setMinPauseBetweenCheckpoints(pause: Duration): this {
     return this.#set(
       { 'execution.checkpointing.min-pause': pause },
-      this.setMinPauseBetweenCheckpoints,
+      'setMinPauseBetweenCheckpoints',
     );
   }
 
@@ -59,7 +54,7 @@ export class CheckpointConfig {
   setMaxConcurrentCheckpoints(count: number): this {
     return this.#set(
       { 'execution.checkpointing.max-concurrent-checkpoints': count },
-      this.setMaxConcurrentCheckpoints,
+      'setMaxConcurrentCheckpoints',
     );
   }
 
@@ -67,7 +62,7 @@ export class CheckpointConfig {
   setTolerableCheckpointFailureNumber(count: number): this {
     return this.#set(
       { 'execution.checkpointing.tolerable-failed-checkpoints': count },
-      this.setTolerableCheckpointFailureNumber,
+      'setTolerableCheckpointFailureNumber',
     );
   }
 
@@ -75,7 +70,7 @@ export class CheckpointConfig {
   setExternalizedCheckpointRetention(retention: CheckpointRetention): this {
     return this.#set(
       { 'execution.checkpointing.externalized-checkpoint-retention': retention },
-      this.setExternalizedCheckpointRetention,
+      'setExternalizedCheckpointRetention',
     );
   }
 
@@ -83,7 +78,7 @@ export class CheckpointConfig {
   enableCheckpointsAfterTasksFinish(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.checkpoints-after-tasks-finish': enabled },
-      this.enableCheckpointsAfterTasksFinish,
+      'enableCheckpointsAfterTasksFinish',
     );
   }
 
@@ -91,25 +86,25 @@ export class CheckpointConfig {
   setNumRetainedCheckpoints(count: number): this {
     return this.#set(
       { 'execution.checkpointing.num-retained': count },
-      this.setNumRetainedCheckpoints,
+      'setNumRetainedCheckpoints',
     );
   }
 
   /** Where checkpoints are kept. */
   setCheckpointStorage(storage: 'jobmanager' | 'filesystem'): this {
-    return this.#set({ 'execution.checkpointing.storage': storage }, this.setCheckpointStorage);
+    return this.#set({ 'execution.checkpointing.storage': storage }, 'setCheckpointStorage');
   }
 
   /** Folder of checkpoints, a path or `file:` URI. */
   setCheckpointDirectory(directory: string): this {
-    return this.#set({ 'execution.checkpointing.dir': directory }, this.setCheckpointDirectory);
+    return this.#set({ 'execution.checkpointing.dir': directory }, 'setCheckpointDirectory');
   }
 
   /** Whether each job has a folder of its own under the directory; on by default. */
   enableCheckpointSubdirectory(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.create-subdir': enabled },
-      this.enableCheckpointSubdirectory,
+      'enableCheckpointSubdirectory',
     );
   }
 
@@ -117,23 +112,20 @@ export class CheckpointConfig {
   setDataInlineThreshold(size: number | string): this {
     return this.#set(
       { 'execution.checkpointing.data-inline-threshold': size },
-      this.setDataInlineThreshold,
+      'setDataInlineThreshold',
     );
   }
 
   /** Buffer of a checkpoint file that is being written, by default 4 kb. */
   setWriteBufferSize(size: number | string): this {
-    return this.#set(
-      { 'execution.checkpointing.write-buffer-size': size },
-      this.setWriteBufferSize,
-    );
+    return this.#set({ 'execution.checkpointing.write-buffer-size': size }, 'setWriteBufferSize');
   }
 
   /** Whether files of old checkpoints are deleted in parallel; on by default. */
   enableParallelCleanup(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.cleaner.parallel-mode': enabled },
-      this.enableParallelCleanup,
+      'enableParallelCleanup',
     );
   }
 
@@ -141,7 +133,7 @@ export class CheckpointConfig {
   enableUnalignedCheckpoints(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.unaligned.enabled': enabled },
-      this.enableUnalignedCheckpoints,
+      'enableUnalignedCheckpoints',
     );
   }
 
@@ -149,7 +141,7 @@ export class CheckpointConfig {
   setForceUnalignedCheckpoints(forced: boolean): this {
     return this.#set(
       { 'execution.checkpointing.unaligned.forced': forced },
-      this.setForceUnalignedCheckpoints,
+      'setForceUnalignedCheckpoints',
     );
   }
 
@@ -157,7 +149,7 @@ export class CheckpointConfig {
   setAlignedCheckpointTimeout(timeout: Duration): this {
     return this.#set(
       { 'execution.checkpointing.aligned-checkpoint-timeout': timeout },
-      this.setAlignedCheckpointTimeout,
+      'setAlignedCheckpointTimeout',
     );
   }
 
@@ -165,7 +157,7 @@ export class CheckpointConfig {
   enableInterruptibleTimers(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.unaligned.interruptible-timers.enabled': enabled },
-      this.enableInterruptibleTimers,
+      'enableInterruptibleTimers',
     );
   }
 
@@ -173,7 +165,7 @@ export class CheckpointConfig {
   setMaxSubtasksPerChannelStateFile(count: number): this {
     return this.#set(
       { 'execution.checkpointing.unaligned.max-subtasks-per-channel-state-file': count },
-      this.setMaxSubtasksPerChannelStateFile,
+      'setMaxSubtasksPerChannelStateFile',
     );
   }
 
@@ -181,7 +173,7 @@ export class CheckpointConfig {
   enableIncrementalCheckpoints(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.incremental': enabled },
-      this.enableIncrementalCheckpoints,
+      'enableIncrementalCheckpoints',
     );
   }
 
@@ -189,7 +181,7 @@ export class CheckpointConfig {
   enableFileMerging(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.file-merging.enabled': enabled },
-      this.enableFileMerging,
+      'enableFileMerging',
     );
   }
 
@@ -197,7 +189,7 @@ export class CheckpointConfig {
   enableLocalBackup(enabled = true): this {
     return this.#set(
       { 'execution.checkpointing.local-backup.enabled': enabled },
-      this.enableLocalBackup,
+      'enableLocalBackup',
     );
   }
 
@@ -205,12 +197,12 @@ export class CheckpointConfig {
   setCheckpointIdOfIgnoredInFlightData(checkpointId: number): this {
     return this.#set(
       { 'execution.state-recovery.without-channel-state.checkpoint-id': checkpointId },
-      this.setCheckpointIdOfIgnoredInFlightData,
+      'setCheckpointIdOfIgnoredInFlightData',
     );
   }
 
-  #set(settings: ConfigSettings, method: Callable): this {
-    this.#settings.set(settings, method);
+  #set(settings: ConfigSettings, method: keyof CheckpointConfig): this {
+    this.#settings.set(settings, this, method);
     return this;
   }
 }

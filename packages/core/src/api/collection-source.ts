@@ -2,8 +2,13 @@
  * The source behind `env.fromCollection`: values of the job module, read in order by one subtask.
  * The position is the index of the next value.
  */
-import type { Source, SourceReader, SourceReaderContext, SplitEnumerator } from './source.ts';
-import type { SplitEnumeratorContext } from './source.ts';
+import type {
+  Source,
+  SourceReader,
+  SourceReaderContext,
+  SplitEnumerator,
+  SplitEnumeratorContext,
+} from './source.ts';
 
 interface CollectionSplit {
   readonly next: number;

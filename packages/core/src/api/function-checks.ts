@@ -134,7 +134,7 @@ function refuseClass(at: CallSite, given: Function): void {
 }
 
 function refuseAsync(at: CallSite, given: Function, what: string): void {
-  if (/^Async/.test(given.constructor.name))
+  if (given.constructor.name.startsWith('Async'))
     throw graphError(
       at,
       `${what} must not be async: records are handled synchronously; only open and close may wait`,

@@ -8,8 +8,9 @@ import type {
   BroadcastStateDescriptor,
   OperatorListStateDescriptor,
   ReadOnlyBroadcastState,
+  StateDeclaration,
+  StateHandles,
 } from './state.ts';
-import type { StateDeclaration, StateHandles } from './state.ts';
 
 /** What may be a key: its hash is the same on every machine, for ever. */
 export type KeyValue = string | number | bigint | boolean | readonly KeyValue[];

@@ -8,15 +8,19 @@ import type { Duration } from '../base/duration.ts';
 import { JobSubmissionError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { locationOfCaller } from './location.ts';
-import type { Callable, MapLocation } from './location.ts';
+import type { MapLocation } from './location.ts';
 
 /** A value as given; a list where the argument was repeated. */
 export type ArgumentValue = string | number | boolean | readonly (string | number)[];
 /** Arguments by name, without dashes: plain data, stored with the run. */
 export type ArgumentValues = Readonly<Record<string, ArgumentValue>>;
 
+type ReadMethod = 'string' | 'number' | 'integer' | 'boolean' | 'duration' | 'list';
+
 /** Reads one kind of argument; `undefined`: the value is not of that kind. */
 interface Kind<V> {
+  /** The method of JobArguments that reads it. */
+  readonly method: ReadMethod;
   readonly expected: string;
   parse(value: ArgumentValue): V | undefined;
 }
@@ -38,7 +42,7 @@ export class JobArguments {
   string(name: string): string;
   string<D extends string | null>(name: string, fallback: D): string | D;
   string(name: string, fallback?: string | null): string | null {
-    return this.#get(name, TEXT, fallback, this.string);
+    return this.#get(name, TEXT, fallback);
   }
 
   /**
@@ -48,7 +52,7 @@ export class JobArguments {
   integer(name: string): number;
   integer<D extends number | null>(name: string, fallback: D): number | D;
   integer(name: string, fallback?: number | null): number | null {
-    return this.#get(name, INTEGER, fallback, this.integer);
+    return this.#get(name, INTEGER, fallback);
   }
 
   /**
@@ -58,12 +62,12 @@ export class JobArguments {
   number(name: string): number;
   number<D extends number | null>(name: string, fallback: D): number | D;
   number(name: string, fallback?: number | null): number | null {
-    return this.#get(name, NUMBER, fallback, this.number);
+    return this.#get(name, NUMBER, fallback);
   }
 
   /** A switch: `--name` or `--name=true`. Absent it is `fallback`, by default false. */
   boolean(name: string, fallback = false): boolean {
-    return this.#get(name, BOOLEAN, fallback, this.boolean);
+    return this.#get(name, BOOLEAN, fallback);
   }
 
   /**
@@ -75,14 +79,14 @@ export class JobArguments {
   duration(name: string, fallback: null): number | null;
   duration(name: string, fallback?: Duration | null): number | null {
     const ms = typeof fallback === 'string' ? parseDuration(fallback) : fallback;
-    return this.#get(name, DURATION, ms, this.duration);
+    return this.#get(name, DURATION, ms);
   }
 
   /** Texts: the argument repeated, or separated by commas. `fallback` as in `string`. */
   list(name: string): readonly string[];
   list<D extends readonly string[] | null>(name: string, fallback: D): readonly string[] | D;
   list(name: string, fallback?: readonly string[] | null): readonly string[] | null {
-    return this.#get(name, LIST, fallback, this.list);
+    return this.#get(name, LIST, fallback);
   }
 
   /** Whether the argument was given. Counts as reading it. */
@@ -101,27 +105,27 @@ export class JobArguments {
     return Object.keys(this.#values).filter((name) => !this.#read.has(name));
   }
 
-  #get<V>(name: string, kind: Kind<V>, fallback: V | undefined, method: Callable): V {
+  #get<V>(name: string, kind: Kind<V>, fallback: V | undefined): V {
     if (this.has(name)) {
       const given = this.#values[name]!;
       const value = kind.parse(given);
       if (value !== undefined) return value;
       throw new JobSubmissionError(
-        `--${name}: ${JSON.stringify(given)} is not ${kind.expected}${this.#place(method)}`,
+        `--${name}: ${JSON.stringify(given)} is not ${kind.expected}${this.#place(kind.method)}`,
         { code: 'ARGUMENT_INVALID', details: { name } },
       );
     }
     if (fallback !== undefined) return fallback;
     const suggestion = didYouMean(name, this.namesUnread);
     throw new JobSubmissionError(
-      `the job needs the argument --${name}, ${kind.expected}${this.#place(method)}; ` +
+      `the job needs the argument --${name}, ${kind.expected}${this.#place(kind.method)}; ` +
         `give it after the job file: --${name} VALUE${suggestion}`,
       { code: 'ARGUMENT_INVALID', details: { name } },
     );
   }
 
-  #place(method: Callable): string {
-    const location = locationOfCaller(method, this.#mapLocation);
+  #place(method: ReadMethod): string {
+    const location = locationOfCaller(this, method, this.#mapLocation);
     return location === null ? '' : ` (${location})`;
   }
 }
@@ -158,11 +162,13 @@ function appended(before: ArgumentValue, value: string): ArgumentValue {
 }
 
 const TEXT: Kind<string | null> = {
+  method: 'string',
   expected: 'a text',
   parse: (value) =>
     typeof value === 'string' || typeof value === 'number' ? String(value) : undefined,
 };
 const NUMBER: Kind<number | null> = {
+  method: 'number',
   expected: 'a number',
   parse: (value) => {
     if (typeof value === 'number') return value;
@@ -171,6 +177,7 @@ const NUMBER: Kind<number | null> = {
   },
 };
 const INTEGER: Kind<number | null> = {
+  method: 'integer',
   expected: 'a whole number',
   parse: (value) => {
     const number = NUMBER.parse(value);
@@ -178,6 +185,7 @@ const INTEGER: Kind<number | null> = {
   },
 };
 const BOOLEAN: Kind<boolean> = {
+  method: 'boolean',
   expected: 'true or false',
   parse: (value) => {
     if (typeof value === 'boolean') return value;
@@ -185,6 +193,7 @@ const BOOLEAN: Kind<boolean> = {
   },
 };
 const DURATION: Kind<number | null> = {
+  method: 'duration',
   expected: DURATION_FORMS,
   parse: (value) => {
     if (typeof value !== 'string' && typeof value !== 'number') return undefined;
@@ -192,6 +201,7 @@ const DURATION: Kind<number | null> = {
   },
 };
 const LIST: Kind<readonly string[] | null> = {
+  method: 'list',
   expected: 'a list of texts, separated by commas',
   parse: (value) => {
     if (Array.isArray(value)) return value.map(String);

@@ -23,7 +23,7 @@ export function job(name: string, build: (env: StreamExecutionEnvironment) => vo
     throw new GraphValidationError('job: the name must be a text that is not empty');
   if (typeof build !== 'function')
     throw new GraphValidationError(`job "${name}": expected a function (env) => { … }`);
-  if (/^Async/.test(build.constructor.name))
+  if (build.constructor.name.startsWith('Async'))
     throw new GraphValidationError(
       `job "${name}": the function must not be async; await what it needs at the top of the module`,
     );

@@ -14,16 +14,18 @@ export interface CodeLocation {
 /** Maps a place in loaded code to the source that it was made from; `null`: unknown. */
 export type MapLocation = (location: CodeLocation) => CodeLocation | null;
 
-/** Any function or method, for its identity only. */
-export type Callable = (...args: never[]) => unknown;
-
 /**
- * The place that called `callee`, which must be running; such as `orders.ts:14`. `null` when the
- * platform keeps no stack traces.
+ * The place that called `owner[method]`, which must be running; such as `orders.ts:14`. `null` when
+ * the platform keeps no stack traces.
  */
-export function locationOfCaller(callee: Callable, map?: MapLocation): string | null {
+export function locationOfCaller<O extends object>(
+  owner: O,
+  method: keyof O & string,
+  map?: MapLocation,
+): string | null {
   const holder: { stack?: string } = {};
-  Error.captureStackTrace(holder, callee);
+  // Only its identity counts: frames down to this function's are left out of the trace.
+  Error.captureStackTrace(holder, owner[method] as () => void);
   const frame = parseFrame(holder.stack?.split('\n')[1] ?? '');
   const mapped = frame === null || map === undefined ? frame : map(frame);
   if (mapped === null) return null;

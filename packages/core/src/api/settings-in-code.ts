@@ -5,7 +5,7 @@
 import { Configuration } from '../base/configuration.ts';
 import type { ConfigSettings } from '../base/config-options.ts';
 import { locationOfCaller } from './location.ts';
-import type { Callable, MapLocation } from './location.ts';
+import type { MapLocation } from './location.ts';
 
 export class SettingsInCode {
   readonly #given: Configuration;
@@ -21,8 +21,8 @@ export class SettingsInCode {
    * Sets options on behalf of a public method, which must be running.
    * @throws ConfigurationError when a value is not allowed.
    */
-  set(settings: ConfigSettings, method: Callable): void {
-    const origin = locationOfCaller(method, this.#mapLocation) ?? 'code';
+  set<O extends object>(settings: ConfigSettings, owner: O, method: keyof O & string): void {
+    const origin = locationOfCaller(owner, method, this.#mapLocation) ?? 'code';
     this.#code = this.#code.mergedWith(Configuration.of(settings, origin));
   }
 

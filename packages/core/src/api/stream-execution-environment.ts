@@ -12,7 +12,7 @@ import { graphError, requireMethods } from './function-checks.ts';
 import type { WatermarkStrategy } from './functions.ts';
 import { JobArguments } from './job-arguments.ts';
 import type { ArgumentValues } from './job-arguments.ts';
-import type { Callable, MapLocation } from './location.ts';
+import type { MapLocation } from './location.ts';
 import { restartStrategySettings } from './restart-strategy.ts';
 import type { RestartStrategy } from './restart-strategy.ts';
 import { SettingsInCode } from './settings-in-code.ts';
@@ -83,7 +83,7 @@ export class StreamExecutionEnvironment {
     source: Source<T>,
     options: SourceOptions<NoInfer<T>> = {},
   ): SingleOutputStreamOperator<T> {
-    return this.#fromSource(source, options, this.fromSource);
+    return this.#fromSource(source, options, 'fromSource');
   }
 
   /** A stream of given values, read in order by one subtask. The same values at each start. */
@@ -92,10 +92,10 @@ export class StreamExecutionEnvironment {
     options: SourceOptions<NoInfer<T>> = {},
   ): SingleOutputStreamOperator<T> {
     if (!Array.isArray(values)) {
-      const at = callSite(this.#context, 'fromCollection', this.fromCollection);
+      const at = callSite(this.#context, this, 'fromCollection');
       throw graphError(at, 'expected an array of values');
     }
-    return this.#fromSource(collectionSource(values), options, this.fromCollection);
+    return this.#fromSource(collectionSource(values), options, 'fromCollection');
   }
 
   /**
@@ -107,55 +107,55 @@ export class StreamExecutionEnvironment {
       'execution.checkpointing.interval': interval,
       'execution.checkpointing.mode': mode,
     } as const;
-    return this.#set(settings, this.enableCheckpointing);
+    return this.#set(settings, 'enableCheckpointing');
   }
 
   /** Sets any options by their keys; see `docs/reference/configuration.md`. */
   configure(settings: ConfigSettings): this {
-    return this.#set(settings, this.configure);
+    return this.#set(settings, 'configure');
   }
 
   /** Number of subtasks of operators that set none of their own; `-p` wins. */
   setParallelism(parallelism: number): this {
-    return this.#set({ 'parallelism.default': parallelism }, this.setParallelism);
+    return this.#set({ 'parallelism.default': parallelism }, 'setParallelism');
   }
 
   /** Number of key groups, the bound of later rescaling. */
   setMaxParallelism(maxParallelism: number): this {
-    return this.#set({ 'pipeline.max-parallelism': maxParallelism }, this.setMaxParallelism);
+    return this.#set({ 'pipeline.max-parallelism': maxParallelism }, 'setMaxParallelism');
   }
 
   /** How a failed job is restarted; refused with checkpoints off. */
   setRestartStrategy(strategy: RestartStrategy): this {
-    return this.#set(restartStrategySettings(strategy), this.setRestartStrategy);
+    return this.#set(restartStrategySettings(strategy), 'setRestartStrategy');
   }
 
   /** Runs every operator in a task of its own. */
   disableOperatorChaining(): this {
     const settings = { 'pipeline.operator-chaining.enabled': false };
-    return this.#set(settings, this.disableOperatorChaining);
+    return this.#set(settings, 'disableOperatorChaining');
   }
 
   /** Longest wait of a record for its batch to fill; 0: sent at once. */
   setBufferTimeout(timeout: Duration): this {
-    return this.#set({ 'execution.buffer-timeout.interval': timeout }, this.setBufferTimeout);
+    return this.#set({ 'execution.buffer-timeout.interval': timeout }, 'setBufferTimeout');
   }
 
   /** Time between two watermarks of a source. */
   setAutoWatermarkInterval(interval: Duration): this {
     const settings = { 'pipeline.auto-watermark-interval': interval };
-    return this.#set(settings, this.setAutoWatermarkInterval);
+    return this.#set(settings, 'setAutoWatermarkInterval');
   }
 
   /** Folder for savepoints that are asked for without one. Not supported yet. */
   setDefaultSavepointDirectory(directory: string): this {
     const settings = { 'execution.checkpointing.savepoint-dir': directory };
-    return this.#set(settings, this.setDefaultSavepointDirectory);
+    return this.#set(settings, 'setDefaultSavepointDirectory');
   }
 
   /** Refuses to start the job where a path from a source to a sink guarantees less. */
   requireGuarantee(guarantee: Guarantee): this {
-    return this.#set({ 'weir.guarantee': guarantee }, this.requireGuarantee);
+    return this.#set({ 'weir.guarantee': guarantee }, 'requireGuarantee');
   }
 
   /** Completes the graph: called once, when the job's function has returned. */
@@ -163,21 +163,21 @@ export class StreamExecutionEnvironment {
     return this.#context.graph.finish();
   }
 
-  #set(settings: ConfigSettings, method: Callable): this {
-    this.#settings.set(settings, method);
+  #set(settings: ConfigSettings, method: keyof StreamExecutionEnvironment): this {
+    this.#settings.set(settings, this, method);
     return this;
   }
 
   #fromSource<T>(
     source: Source<T>,
     options: SourceOptions<T>,
-    method: Callable,
+    method: 'fromSource' | 'fromCollection',
   ): SingleOutputStreamOperator<T> {
-    const at = callSite(this.#context, method.name, method);
+    const at = callSite(this.#context, this, method);
     const expected = 'a source, an object with createEnumerator and createReader';
     requireMethods(at, source, ['createEnumerator', 'createReader'], expected);
     const watermarks = (options.watermarks ?? noWatermarks()) as WatermarkStrategy<unknown>;
-    const spec: OperatorSpec = { type: 'source', source: source as Source<unknown>, watermarks };
+    const spec: OperatorSpec = { type: 'source', source, watermarks };
     const name = `Source: ${options.name ?? source.name}`;
     const node = this.#context.graph.addOperator({ at, name, spec, inputs: [] });
     const stream = this.#context.operatorStream<T>(node);

@@ -52,7 +52,7 @@ export class BroadcastConnectedStream<T, X, B extends BroadcastDeclaration> {
     fn: BroadcastProcessFunction<T, X, R, B, S>,
   ): SingleOutputStreamOperator<R> {
     const { context } = this.#main;
-    const at = callSite(context, 'process', this.process);
+    const at = callSite(context, this, 'process');
     requireMethods(at, fn, ['onElement', 'onBroadcastElement']);
     checkState(at, fn, false);
     const broadcast = BroadcastStream.statesOf(this.#broadcast);
@@ -77,7 +77,7 @@ export class KeyedBroadcastConnectedStream<K, T, X, B extends BroadcastDeclarati
     fn: KeyedBroadcastProcessFunction<K, T, X, R, B, S>,
   ): SingleOutputStreamOperator<R> {
     const { context } = this.#main;
-    const at = callSite(context, 'process', this.process);
+    const at = callSite(context, this, 'process');
     requireMethods(at, fn, ['onElement', 'onBroadcastElement']);
     checkState(at, fn, true);
     const broadcast = BroadcastStream.statesOf(this.#broadcast);

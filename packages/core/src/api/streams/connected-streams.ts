@@ -26,7 +26,7 @@ export class ConnectedStreams<A, B> {
     fn: CoProcessFunction<A, B, R, S>,
   ): SingleOutputStreamOperator<R> {
     const { context, upstream } = this.#first;
-    const at = callSite(context, 'process', this.process);
+    const at = callSite(context, this, 'process');
     requireMethods(at, fn, ['onElement1', 'onElement2']);
     checkState(at, fn, false);
     const spec = { type: 'coProcess', fn } as OperatorSpec;
@@ -44,7 +44,7 @@ export class ConnectedStreams<A, B> {
     first: KeySelector<A, K>,
     second: KeySelector<B, K>,
   ): KeyedConnectedStreams<K, A, B> {
-    const at = callSite(this.#first.context, 'keyBy', this.keyBy);
+    const at = callSite(this.#first.context, this, 'keyBy');
     requireFunction(at, first, 'a function that returns the key of the first stream');
     requireFunction(at, second, 'a function that returns the key of the second stream');
     return new KeyedConnectedStreams(
@@ -67,7 +67,7 @@ export class KeyedConnectedStreams<K, A, B> {
     fn: KeyedCoProcessFunction<K, A, B, R, S>,
   ): SingleOutputStreamOperator<R> {
     const { context } = this.#first;
-    const at = callSite(context, 'process', this.process);
+    const at = callSite(context, this, 'process');
     requireMethods(at, fn, ['onElement1', 'onElement2']);
     checkState(at, fn, true);
     const spec = { type: 'keyedCoProcess', fn } as OperatorSpec;

@@ -29,7 +29,7 @@ export class DataStream<T> extends TransformableStream<T> {
     fn: ProcessFunction<T, R, S>,
   ): SingleOutputStreamOperator<R> {
     const { context, upstream } = partsOf(this);
-    const at = callSite(context, 'process', this.process);
+    const at = callSite(context, this, 'process');
     requireMethods(at, fn, ['onElement']);
     checkState(at, fn, false);
     const spec = { type: 'process', fn } as OperatorSpec;
@@ -43,7 +43,7 @@ export class DataStream<T> extends TransformableStream<T> {
    */
   keyBy<const K extends KeyValue>(keySelector: KeySelector<T, K>): KeyedStream<K, T> {
     const { context, upstream } = partsOf(this);
-    const at = callSite(context, 'keyBy', this.keyBy);
+    const at = callSite(context, this, 'keyBy');
     requireFunction(at, keySelector, 'a function that returns the key');
     return new KeyedStream(context, upstream, keySelector as KeySelector<unknown, KeyValue>);
   }
@@ -51,7 +51,7 @@ export class DataStream<T> extends TransformableStream<T> {
   /** This stream and the others as one; no order between them is promised. */
   union<U>(...others: readonly DataStream<U>[]): DataStream<T | U> {
     const { context, upstream } = partsOf(this);
-    const at = callSite(context, 'union', this.union);
+    const at = callSite(context, this, 'union');
     for (const other of others)
       if (!(other instanceof DataStream))
         throw graphError(at, 'expected streams that are not keyed');
@@ -71,7 +71,7 @@ export class DataStream<T> extends TransformableStream<T> {
     other: DataStream<unknown> | BroadcastStream<unknown, BroadcastDeclaration>,
   ): ConnectedStreams<T, unknown> | BroadcastConnectedStream<T, unknown, BroadcastDeclaration> {
     const { context } = partsOf(this);
-    const at = callSite(context, 'connect', this.connect);
+    const at = callSite(context, this, 'connect');
     if (other instanceof BroadcastStream) return new BroadcastConnectedStream(partsOf(this), other);
     if (other instanceof DataStream) return new ConnectedStreams(partsOf(this), partsOf(other));
     throw graphError(at, 'expected a stream that is not keyed, or the result of broadcast({ … })');
@@ -86,7 +86,7 @@ export class DataStream<T> extends TransformableStream<T> {
   ): DataStream<T> | BroadcastStream<T, BroadcastDeclaration> {
     const all = this.#partitioned({ type: 'broadcast' });
     if (states === undefined) return all;
-    checkBroadcastState(callSite(partsOf(this).context, 'broadcast', this.broadcast), states);
+    checkBroadcastState(callSite(partsOf(this).context, this, 'broadcast'), states);
     return new BroadcastStream(partsOf(all), states);
   }
 
@@ -117,7 +117,7 @@ export class DataStream<T> extends TransformableStream<T> {
 
   /** To the subtask that `partitioner` picks; it must depend on nothing but its arguments. */
   partitionCustom<K>(partitioner: Partitioner<K>, keySelector: (value: T) => K): DataStream<T> {
-    const at = callSite(partsOf(this).context, 'partitionCustom', this.partitionCustom);
+    const at = callSite(partsOf(this).context, this, 'partitionCustom');
     requireFunction(at, partitioner, 'a function (key, parallelism) that returns a subtask');
     requireFunction(at, keySelector, 'a function that returns the key');
     return this.#partitioned({
@@ -135,8 +135,7 @@ export class DataStream<T> extends TransformableStream<T> {
     strategy: WatermarkStrategy<NoInfer<T>>,
   ): SingleOutputStreamOperator<T> {
     const { context, upstream } = partsOf(this);
-    const method = this.assignTimestampsAndWatermarks;
-    const at = callSite(context, 'assignTimestampsAndWatermarks', method);
+    const at = callSite(context, this, 'assignTimestampsAndWatermarks');
     requireMethods(at, strategy, [], 'a watermark strategy such as boundedOutOfOrderness(…)');
     const spec: OperatorSpec = {
       type: 'timestamps',

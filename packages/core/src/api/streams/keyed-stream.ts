@@ -36,7 +36,7 @@ export class KeyedStream<K, T> extends TransformableStream<T> {
   process<R = unknown, S extends StateDeclaration = {}>(
     fn: KeyedProcessFunction<K, T, R, S>,
   ): SingleOutputStreamOperator<R> {
-    const at = callSite(partsOf(this).context, 'process', this.process);
+    const at = callSite(partsOf(this).context, this, 'process');
     requireMethods(at, fn, ['onElement']);
     checkState(at, fn, true);
     return this.#operator(at, 'KeyedProcess', { type: 'keyedProcess', fn } as OperatorSpec);
@@ -44,7 +44,7 @@ export class KeyedStream<K, T> extends TransformableStream<T> {
 
   /** Merges the records of a key and emits each intermediate result. */
   reduce(reduce: Reduce<T>): SingleOutputStreamOperator<T> {
-    const at = callSite(partsOf(this).context, 'reduce', this.reduce);
+    const at = callSite(partsOf(this).context, this, 'reduce');
     requireFunction(at, reduce, 'a function (a, b) that returns the merged record');
     return this.#operator(at, 'KeyedReduce', {
       type: 'keyedReduce',
@@ -54,11 +54,11 @@ export class KeyedStream<K, T> extends TransformableStream<T> {
 
   /** Adds the records of a key to an accumulator and emits its result after each. */
   aggregate<ACC, R>(aggregate: AggregateFunction<T, ACC, R>): SingleOutputStreamOperator<R> {
-    const at = callSite(partsOf(this).context, 'aggregate', this.aggregate);
+    const at = callSite(partsOf(this).context, this, 'aggregate');
     requireMethods(at, aggregate, ['createAccumulator', 'add', 'getResult']);
     return this.#operator(at, 'KeyedAggregate', {
       type: 'keyedAggregate',
-      aggregate: aggregate as AggregateFunction<unknown, unknown, unknown>,
+      aggregate,
     });
   }
 
@@ -73,7 +73,7 @@ export class KeyedStream<K, T> extends TransformableStream<T> {
   ):
     | KeyedConnectedStreams<K, T, unknown>
     | KeyedBroadcastConnectedStream<K, T, unknown, BroadcastDeclaration> {
-    const at = callSite(partsOf(this).context, 'connect', this.connect);
+    const at = callSite(partsOf(this).context, this, 'connect');
     if (other instanceof BroadcastStream)
       return new KeyedBroadcastConnectedStream(partsOf(this), other);
     if (other instanceof KeyedStream)

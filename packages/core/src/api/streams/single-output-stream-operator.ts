@@ -81,7 +81,7 @@ export class SingleOutputStreamOperator<T> extends DataStream<T> {
   /** What the operator emitted with `ctx.output(tag, …)`. */
   sideOutput<X>(tag: OutputTag<X>): DataStream<X> {
     const { context } = partsOf(this);
-    const at = callSite(context, 'sideOutput', this.sideOutput);
+    const at = callSite(context, this, 'sideOutput');
     requireMethods(at, tag, [], 'a tag made by outputTag()');
     if (!WITH_SIDE_OUTPUTS.has(this.#node.spec.type))
       throw graphError(at, `${this.#node.name} has no side outputs: use process`);

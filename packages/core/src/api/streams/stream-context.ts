@@ -6,7 +6,7 @@
 import type { CallSite } from '../function-checks.ts';
 import type { KeySelector, KeyValue } from '../functions.ts';
 import { locationOfCaller } from '../location.ts';
-import type { Callable, MapLocation } from '../location.ts';
+import type { MapLocation } from '../location.ts';
 import type { StreamGraphBuilder, Upstream } from '../stream-graph-builder.ts';
 import type { StreamNode } from '../stream-graph.ts';
 import type { SingleOutputStreamOperator } from './single-output-stream-operator.ts';
@@ -27,7 +27,11 @@ export interface StreamParts {
   readonly keySelector: KeySelector<unknown, KeyValue> | null;
 }
 
-/** Names the call of a public method, which must be running. */
-export function callSite(context: StreamContext, operator: string, method: Callable): CallSite {
-  return { operator, location: locationOfCaller(method, context.mapLocation) };
+/** Names the call of a public method of `owner`, which must be running. */
+export function callSite<O extends object>(
+  context: StreamContext,
+  owner: O,
+  method: keyof O & string,
+): CallSite {
+  return { operator: method, location: locationOfCaller(owner, method, context.mapLocation) };
 }

@@ -26,7 +26,7 @@ export class TransformableStream<T> {
 
   /** One result for each record. */
   map<R>(fn: ((value: T) => R) | MapFunction<T, R>): SingleOutputStreamOperator<R> {
-    const at = callSite(this.#parts.context, 'map', this.map);
+    const at = callSite(this.#parts.context, this, 'map');
     return this.#operator(at, 'Map', { type: 'map', fn: functionObject(at, fn, 'map') });
   }
 
@@ -34,7 +34,7 @@ export class TransformableStream<T> {
   filter<S extends T>(fn: (value: T) => value is S): SingleOutputStreamOperator<S>;
   filter(fn: ((value: T) => boolean) | FilterFunction<T>): SingleOutputStreamOperator<T>;
   filter(fn: ((value: T) => boolean) | FilterFunction<T>): SingleOutputStreamOperator<T> {
-    const at = callSite(this.#parts.context, 'filter', this.filter);
+    const at = callSite(this.#parts.context, this, 'filter');
     return this.#operator(at, 'Filter', { type: 'filter', fn: functionObject(at, fn, 'filter') });
   }
 
@@ -45,7 +45,7 @@ export class TransformableStream<T> {
   flatMap<R>(
     fn: ((value: T, emit: (result: R) => void) => Iterable<R> | void) | FlatMapFunction<T, R>,
   ): SingleOutputStreamOperator<R> {
-    const at = callSite(this.#parts.context, 'flatMap', this.flatMap);
+    const at = callSite(this.#parts.context, this, 'flatMap');
     return this.#operator(at, 'FlatMap', {
       type: 'flatMap',
       fn: functionObject(at, fn, 'flatMap'),
@@ -54,7 +54,7 @@ export class TransformableStream<T> {
 
   /** Ends the stream in a sink. */
   sinkTo(sink: Sink<T>): DataStreamSink {
-    const at = callSite(this.#parts.context, 'sinkTo', this.sinkTo);
+    const at = callSite(this.#parts.context, this, 'sinkTo');
     requireMethods(at, sink, ['createWriter'], 'a sink, an object with a method createWriter');
     if (typeof sink.name !== 'string') throw graphError(at, 'the sink has no name');
     return this.#sink(at, sink);
@@ -62,20 +62,20 @@ export class TransformableStream<T> {
 
   /** Writes each record as a line to the console of the run, after `label` when there is one. */
   print(label?: string): DataStreamSink {
-    const at = callSite(this.#parts.context, 'print', this.print);
+    const at = callSite(this.#parts.context, this, 'print');
     return this.#sink(at, printSink(label ?? null, this.#parts.context.printLine));
   }
 
   /** Calls `fn` for each record; after a failure it is called again for some. */
   forEach(fn: (value: T) => void): DataStreamSink {
-    const at = callSite(this.#parts.context, 'forEach', this.forEach);
+    const at = callSite(this.#parts.context, this, 'forEach');
     requireFunction(at, fn, 'a function');
     return this.#sink(at, forEachSink(fn));
   }
 
   /** Pushes each record into an array: for jobs that run in the thread that made the array. */
   collect(into: T[]): DataStreamSink {
-    const at = callSite(this.#parts.context, 'collect', this.collect);
+    const at = callSite(this.#parts.context, this, 'collect');
     if (!Array.isArray(into)) throw graphError(at, 'expected the array to collect into');
     return this.#sink(at, collectSink(into));
   }
@@ -92,7 +92,7 @@ export class TransformableStream<T> {
 
   #sink(at: ReturnType<typeof callSite>, sink: Sink<T>): DataStreamSink {
     const { context, upstream } = this.#parts;
-    const spec: OperatorSpec = { type: 'sink', sink: sink as Sink<unknown> };
+    const spec: OperatorSpec = { type: 'sink', sink };
     const name = `Sink: ${sink.name}`;
     const inputs = [{ upstream, keySelector: null }] as const;
     return new DataStreamSink(context.graph.addOperator({ at, name, spec, inputs }));
