@@ -1,0 +1,104 @@
+/**
+ * Which file an import of a job means, as a plugin of esbuild:
+ *
+ * - `@weir/core` is always the engine that is running, so a job needs no `node_modules` for it and
+ *   never meets a second copy;
+ * - what a job imports by name is looked up from the importing file; plain JavaScript is left to
+ *   Node under its absolute address, so that packages work as they do without a bundle, while
+ *   TypeScript (packages of the same workspace) is bundled, as are all relative imports;
+ * - `import.meta.url` and its like mean the source file, not the bundle.
+ */
+import { readFile } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
+import { didYouMean } from '../../base/nearest.ts';
+
+const ENGINE_ENTRIES: Readonly<Record<string, URL>> = {
+  '@weir/core': new URL('../../index.ts', import.meta.url),
+  '@weir/core/cli': new URL('../../cli/index.ts', import.meta.url),
+  '@weir/core/cluster': new URL('../index.ts', import.meta.url),
+};
+
+/** Left to Node. JSON is not: an import of it would need attributes that no bundle keeps. */
+const NODE_LOADS: readonly string[] = ['.js', '.mjs', '.cjs', '.node'];
+
+const META_MODULE = 'weir-import-meta:';
+const SOURCE_FILE = /\.[cm]?[jt]sx?$/;
+
+/** Names that stand for the file's own address once `importMeta` has given them to it. */
+export const IMPORT_META_NAMES: Readonly<Record<string, string>> = {
+  'import.meta.url': '__weir_url',
+  'import.meta.filename': '__weir_filename',
+  'import.meta.dirname': '__weir_dirname',
+};
+
+export const resolveImports: Plugin = {
+  name: 'weir-imports',
+  setup(build) {
+    build.onResolve({ filter: /^@weir\/core(?:\/|$)/ }, ({ path }) => resolveEngine(path));
+    // Neither relative, nor absolute, nor of the package itself (`#name`).
+    build.onResolve({ filter: /^[^./#]/ }, async (args) => {
+      if (args.kind === 'entry-point' || args.pluginData === META_MODULE) return null;
+      if (args.path === META_MODULE) return { path: args.importer, namespace: META_MODULE };
+      const { importer, resolveDir, kind } = args;
+      const options = { importer, resolveDir, kind, pluginData: META_MODULE };
+      const found = await build.resolve(args.path, options);
+      if (found.errors.length > 0) return { errors: [notFound(args)] };
+      const isForNode = found.namespace === 'file' && NODE_LOADS.includes(extname(found.path));
+      if (found.external || !isForNode) return found;
+      return {
+        path: kind.startsWith('require') ? found.path : addressOf(found.path),
+        external: true,
+      };
+    });
+  },
+};
+
+export const importMeta: Plugin = {
+  name: 'weir-import-meta',
+  setup(build) {
+    build.onLoad({ filter: SOURCE_FILE, namespace: 'file' }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      if (!source.includes('import.meta')) return null;
+      // Behind the last line, so that all lines keep their numbers; imports run first anyway.
+      const names = Object.values(IMPORT_META_NAMES).join(', ');
+      return {
+        contents: `${source}\nimport { ${names} } from "${META_MODULE}";`,
+        loader: 'default',
+      };
+    });
+    build.onLoad({ filter: /^/, namespace: META_MODULE }, ({ path }) => {
+      const values = [addressOf(path), path, dirname(path)];
+      const lines = Object.values(IMPORT_META_NAMES).map(
+        (name, index) => `export const ${name} = ${JSON.stringify(values[index])};`,
+      );
+      return { contents: lines.join('\n'), loader: 'js' };
+    });
+  },
+};
+
+/** Folder of the engine's own code, for telling its frames from the user's. */
+export const ENGINE_DIRECTORY: string = fileURLToPath(new URL('../../', import.meta.url));
+
+function resolveEngine(path: string): OnResolveResult {
+  const entry = ENGINE_ENTRIES[path];
+  if (entry !== undefined) return { path: entry.href, external: true };
+  const known = Object.keys(ENGINE_ENTRIES);
+  const text = `${path} does not exist: import from ${known.join(', ')}${didYouMean(path, known)}`;
+  return { errors: [{ text }] };
+}
+
+function notFound({ path, resolveDir }: OnResolveArgs): PartialMessage {
+  const [scope, name] = path.split('/');
+  const packageName = path.startsWith('@') ? `${scope}/${name}` : scope;
+  return {
+    text:
+      `cannot find the package "${path}" from ${resolveDir}; install it there ` +
+      `(npm install ${packageName}) or correct the name`,
+  };
+}
+
+function addressOf(path: string): string {
+  return pathToFileURL(path).href;
+}
