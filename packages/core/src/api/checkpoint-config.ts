@@ -7,7 +7,7 @@ import type { ConfigSettings, ConfigValue } from '../base/config-options.ts';
 import type { Duration } from '../base/duration.ts';
 import type { SettingsInCode } from './settings-in-code.ts';
 
-/** `exactly-once` or `at-least-once`. */
+/** `EXACTLY_ONCE` or `AT_LEAST_ONCE`. */
 export type CheckpointingMode = ConfigValue<'execution.checkpointing.mode'>;
 export type CheckpointRetention =
   ConfigValue<'execution.checkpointing.externalized-checkpoint-retention'>;
@@ -32,7 +32,7 @@ export class CheckpointConfig {
     );
   }
 
-  /** Whether barriers are aligned (`exactly-once`) or only counted (`at-least-once`). */
+  /** Whether barriers are aligned (`EXACTLY_ONCE`) or only counted (`AT_LEAST_ONCE`). */
   setCheckpointingConsistencyMode(mode: CheckpointingMode): this {
     return this.#set({ 'execution.checkpointing.mode': mode }, 'setCheckpointingConsistencyMode');
   }

@@ -102,10 +102,10 @@ export interface AggregatingState<IN, OUT> {
   get(): OUT | undefined;
   clear(): void;
 }
-/** Operator list state: items are redistributed on rescaling, so each must stand on its own. */
+/** Items are redistributed on rescaling, so each must stand on its own. */
 export interface OperatorListState<T> extends ListState<T> {}
 export interface BroadcastState<K, V> extends MapState<K, V> {}
-/** What the non-broadcast side of a function may do with broadcast state: all subtasks must agree. */
+/** What the other side of a function may do with broadcast state: all subtasks must agree. */
 export interface ReadOnlyBroadcastState<K, V> {
   get(key: K): V | undefined;
   has(key: K): boolean;

@@ -102,7 +102,7 @@ export class StreamExecutionEnvironment {
    * Switches periodic checkpoints on.
    * @throws ConfigurationError when the interval is below 10 ms.
    */
-  enableCheckpointing(interval: Duration, mode: CheckpointingMode = 'exactly-once'): this {
+  enableCheckpointing(interval: Duration, mode: CheckpointingMode = 'EXACTLY_ONCE'): this {
     const settings = {
       'execution.checkpointing.interval': interval,
       'execution.checkpointing.mode': mode,

@@ -47,7 +47,7 @@ export function noWatermarks(): WatermarkStrategy<unknown> {
   return { kind: 'none', outOfOrdernessMs: 0, idlenessMs: null };
 }
 
-/** The same strategy, with which a split without records for `idleness` does not hold back others. */
+/** The same strategy; a split without records for `idleness` does not hold back the others. */
 export function withIdleness<T>(
   strategy: WatermarkStrategy<T>,
   idleness: Duration,

@@ -66,8 +66,8 @@ const RULES: readonly Rule[] = [
 const WARNINGS: readonly Rule[] = [
   (c) =>
     c.get('execution.checkpointing.unaligned.enabled') &&
-    c.get('execution.checkpointing.mode') === 'at-least-once'
-      ? 'execution.checkpointing.unaligned.enabled has no effect in mode at-least-once'
+    c.get('execution.checkpointing.mode') === 'AT_LEAST_ONCE'
+      ? 'execution.checkpointing.unaligned.enabled has no effect in mode AT_LEAST_ONCE'
       : null,
   (c) =>
     c.get('execution.checkpointing.min-pause') > 0 &&

@@ -38,11 +38,11 @@ interface StringOption extends OptionFacts {
 }
 interface EnumOption extends OptionFacts {
   readonly type: 'enum';
-  /** Case, `-` and `_` do not matter, so Flink's `EXACTLY_ONCE` is `exactly-once`. */
+  /** Spelt as in Flink; case, `-` and `_` do not matter in what is given. */
   readonly values: readonly string[];
   readonly default: string | null;
   readonly unsupportedValues?: readonly string[];
-  /** Further spellings, in lower case. */
+  /** Further spellings, in lower case with `-`. */
   readonly synonyms?: Readonly<Record<string, string>>;
 }
 /** What is known of one option. Options whose default is `null` accept `none`. */

@@ -1,5 +1,5 @@
 /**
- * Streams whose records go to every subtask, where they maintain state that all subtasks hold alike,
+ * Streams whose records go to every subtask, where they maintain state that is equal on all,
  * and the streams connected with them.
  */
 import { checkState, requireMethods } from '../function-checks.ts';

@@ -38,8 +38,8 @@ export class DataStream<T> extends TransformableStream<T> {
   }
 
   /**
-   * Brings records of equal key to the same subtask, in order. A key is a string, a finite number, a
-   * bigint, a boolean, or an array of these; it must depend on nothing but the record.
+   * Brings records of equal key to the same subtask, in order. A key is a string, finite number,
+   * bigint, boolean, or array of these; it must depend on nothing but the record.
    */
   keyBy<const K extends KeyValue>(keySelector: KeySelector<T, K>): KeyedStream<K, T> {
     const { context, upstream } = partsOf(this);
@@ -128,8 +128,8 @@ export class DataStream<T> extends TransformableStream<T> {
   }
 
   /**
-   * Reads event time anew and makes watermarks from it; those from upstream are dropped. Better done
-   * at the source (`watermarks` of `fromSource`), which keeps splits apart.
+   * Reads event time anew and makes watermarks from it; those of upstream are dropped. Better
+   * done at the source (`watermarks` of `fromSource`), which keeps splits apart.
    */
   assignTimestampsAndWatermarks(
     strategy: WatermarkStrategy<NoInfer<T>>,

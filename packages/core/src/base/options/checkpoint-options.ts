@@ -12,13 +12,13 @@ export const CHECKPOINT_OPTIONS = {
   'execution.checkpointing.interval-during-backlog': {
     type: 'duration',
     default: null,
-    doc: 'Interval while a source works off a backlog; 0: no checkpoints then. At least `interval`.',
+    doc: 'Interval while a source works off a backlog: at least `interval`, or 0 for no checkpoints.',
   },
   'execution.checkpointing.mode': {
     type: 'enum',
-    values: ['exactly-once', 'at-least-once'],
-    default: 'exactly-once',
-    doc: 'Consistency of state after a failure; `at-least-once` does not wait for barriers to align.',
+    values: ['EXACTLY_ONCE', 'AT_LEAST_ONCE'],
+    default: 'EXACTLY_ONCE',
+    doc: 'Consistency of state after a failure; `AT_LEAST_ONCE` does not align barriers.',
   },
   'execution.checkpointing.timeout': {
     type: 'duration',
@@ -46,9 +46,9 @@ export const CHECKPOINT_OPTIONS = {
   },
   'execution.checkpointing.externalized-checkpoint-retention': {
     type: 'enum',
-    values: ['no-externalized-checkpoints', 'delete-on-cancellation', 'retain-on-cancellation'],
-    default: 'no-externalized-checkpoints',
-    doc: 'Whether checkpoints outlive a job that is cancelled; they always outlive one that failed.',
+    values: ['NO_EXTERNALIZED_CHECKPOINTS', 'DELETE_ON_CANCELLATION', 'RETAIN_ON_CANCELLATION'],
+    default: 'NO_EXTERNALIZED_CHECKPOINTS',
+    doc: 'Whether checkpoints outlive a job that is cancelled; they outlive one that failed.',
   },
   'execution.checkpointing.checkpoints-after-tasks-finish': {
     deprecatedKeys: ['execution.checkpointing.checkpoints-after-tasks-finish.enabled'],

@@ -90,10 +90,14 @@ function parseBoolean(raw: unknown): boolean | undefined {
 function parseEnum(option: Enumeration, raw: unknown): string | null | undefined {
   if (raw === null && isNullable(option)) return null;
   if (typeof raw !== 'string') return undefined;
-  const text = raw.trim().toLowerCase().replaceAll('_', '-');
-  const value = option.synonyms?.[text] ?? text;
-  if (option.values.includes(value)) return value;
-  return isNone(option, raw) ? null : undefined;
+  const text = kebab(raw.trim());
+  const meant = option.synonyms?.[text] ?? text;
+  const value = option.values.find((one) => kebab(one) === meant);
+  return value ?? (isNone(option, raw) ? null : undefined);
+}
+
+function kebab(text: string): string {
+  return text.toLowerCase().replaceAll('_', '-');
 }
 
 function parseNumeric(option: Numeric, raw: unknown): number | undefined {

@@ -103,8 +103,8 @@ export const LATER_OPTIONS = {
   'execution.state-recovery.claim-mode': {
     deprecatedKeys: ['execution.savepoint-restore-mode'],
     type: 'enum',
-    values: ['no-claim', 'claim', 'legacy'],
-    default: 'no-claim',
+    values: ['NO_CLAIM', 'CLAIM', 'LEGACY'],
+    default: 'NO_CLAIM',
     supported: false,
     doc: 'Who owns the files of the snapshot that the job starts from.',
   },

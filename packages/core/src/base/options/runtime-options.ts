@@ -23,7 +23,7 @@ export const RUNTIME_OPTIONS = {
       exponentialdelay: 'exponential-delay',
     },
     default: null,
-    doc: 'How a failed job is restarted; not set: `exponential-delay` with checkpoints, else `none`.',
+    doc: 'How a failed job restarts; not set: `exponential-delay` with checkpoints, else `none`.',
   },
   'restart-strategy.fixed-delay.attempts': {
     type: 'int',
