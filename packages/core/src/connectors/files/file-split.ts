@@ -48,14 +48,18 @@ const SPLIT_SIZE_BYTES = 64 * 1024 ** 2;
 /** Below this, a split is not worth its round trip to the JobManager. */
 const SMALLEST_SPLIT_BYTES = 1024 ** 2;
 
+/** A byte order mark and the start of the first line stand in one split. */
+const SPLIT_BYTES_MIN = 4;
+
 /** Cuts a file into splits of about equal size; a compressed one cannot be cut. */
 export function splitFile(file: FoundFile, options: SplittingOptions): readonly FileSplit[] {
   const { path, sizeBytes } = file;
   const gzip =
     options.compression === 'gzip' ||
     (options.compression === 'auto' && baseName(path).endsWith('.gz'));
-  const count = gzip ? 1 : Math.max(1, Math.ceil(sizeBytes / splitSizeFor(sizeBytes, options)));
-  const step = Math.ceil(sizeBytes / count);
+  const pieces = gzip ? 1 : Math.max(1, Math.ceil(sizeBytes / splitSizeFor(sizeBytes, options)));
+  const step = Math.max(SPLIT_BYTES_MIN, Math.ceil(sizeBytes / pieces));
+  const count = Math.max(1, Math.ceil(sizeBytes / step));
   return Array.from({ length: count }, (_, index) => ({
     id: index === 0 ? path : `${path}#${index * step}`,
     path,
