@@ -1,9 +1,10 @@
 /**
  * Where snapshots live: `<dir>/<job-id>/{chk-N,shared,taskowned}`, savepoints in
- * `<dir>/savepoint-<6 of job id>-<random>`. A snapshot exists exactly if its directory holds a valid
- * `_metadata`, which is published last and removed first. The coordinator on the JobManager is the
- * only caller; tasks only write data files into a prepared location (`snapshot-data-writer.ts`).
- * Two implementations: `FileCheckpointStorage` and `MemoryCheckpointStorage`.
+ * `<dir>/savepoint-<6 of job id>-<random>`. A snapshot exists exactly if its directory holds a
+ * valid `_metadata`, which is published last and removed first. The coordinator on the JobManager
+ * is the only caller; tasks only write data files into a prepared location
+ * (`snapshot-data-writer.ts`). Two implementations: `FileCheckpointStorage` and
+ * `MemoryCheckpointStorage`.
  */
 import type { SnapshotKind, SnapshotMetadata, StateHandle } from '../protocol/snapshot.ts';
 import type { StoredSnapshot } from './stored-snapshot.ts';
@@ -61,7 +62,9 @@ export interface CheckpointStorage {
    */
   publish(location: string, metadata: SnapshotMetadata): Promise<void>;
 
-  /** Reads a snapshot back; fails with STATE_CORRUPT when damaged, ARGUMENT_INVALID when missing. */
+  /**
+   * Reads a snapshot back; fails with STATE_CORRUPT when damaged, ARGUMENT_INVALID when missing.
+   */
   load(location: string): Promise<StoredSnapshot>;
 
   /** Removes a snapshot, complete or not: `_metadata` first, then its own files. Idempotent. */

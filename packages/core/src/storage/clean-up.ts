@@ -1,7 +1,8 @@
 /**
- * What a new leader does before its first checkpoint: brings the job's directory to exactly what the
- * kept checkpoints refer to. It touches only ids below the next one it will draw, so that it harms
- * nothing if a still newer leader has begun meanwhile. Damaged snapshots stay: they are evidence.
+ * What a new leader does before its first checkpoint: brings the job's directory to exactly what
+ * the kept checkpoints refer to. It touches only ids below the next one it will draw, so that it
+ * harms nothing if a still newer leader has begun meanwhile. Damaged snapshots stay: they are
+ * evidence.
  */
 import { messageOf, StateCorruptionError } from '../base/errors.ts';
 import type { CleanUpOptions, CleanUpReport } from './checkpoint-storage.ts';
@@ -100,7 +101,9 @@ async function cleanUpShared(
   }
 }
 
-/** Cleaning up must not keep a job from starting: what fails is told, and tried at the next start. */
+/**
+ * Cleaning up must not keep a job from starting: what fails is told, and tried at the next start.
+ */
 async function orReport(report: Report, path: string, run: () => Promise<void>): Promise<void> {
   try {
     await run();

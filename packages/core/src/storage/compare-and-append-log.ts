@@ -1,8 +1,8 @@
 /**
- * The compare-and-append log: leadership, id counters and checkpoint pointers rest on it. A sequence
- * number goes to exactly one record; whoever finds its next number taken knows that somebody else is
- * ahead, whatever its clock says. Each record holds the whole (small) state, so only the newest is
- * ever read, and older ones may go.
+ * The compare-and-append log: leadership, id counters and checkpoint pointers rest on it. A
+ * sequence number goes to exactly one record; whoever finds its next number taken knows that
+ * somebody else is ahead, whatever its clock says. Each record holds the whole (small) state, so
+ * only the newest is ever read, and older ones may go.
  */
 export interface LogEntry {
   /** From 1, without gaps between records that count. */
@@ -12,8 +12,8 @@ export interface LogEntry {
 
 export interface CompareAndAppendLog {
   /**
-   * Takes `sequence` if nobody has it: durable once `appended`. `taken`: somebody else is ahead, and
-   * whoever asked is fenced. A rejection means that nothing was appended: an unknown outcome is
+   * Takes `sequence` if nobody has it: durable once `appended`. `taken`: somebody else is ahead,
+   * and whoever asked is fenced. A rejection means that nothing was appended: an unknown outcome is
    * resolved before this settles, however long that takes. `record` is JSON. A `permanent` record
    * is never compacted away.
    */

@@ -20,7 +20,9 @@ import { retryTransient } from './retry.ts';
 import { storageErrno } from './storage-error.ts';
 import type { StorageIo } from './storage-io.ts';
 
-/** What a log needs beside a disk: unique names, and somewhere to say that it waits for the disk. */
+/**
+ * What a log needs beside a disk: unique names, and somewhere to say that it waits for the disk.
+ */
 export interface LogIo extends StorageIo {
   readonly random: Random;
   readonly logger: Logger;
@@ -226,8 +228,8 @@ function decodeEntry(bytes: Uint8Array, path: string): StoredEntry {
 
 function unknownOutcome(path: string, cause: unknown): StorageUnavailableError {
   return new StorageUnavailableError(
-    `stopped without knowing whether ${path} was written: ${messageOf(cause)}; the next start reads ` +
-      'it from the disk',
+    `stopped without knowing whether ${path} was written: ${messageOf(cause)}; the next start ` +
+      'reads it from the disk',
     { details: { path, outcome: 'unknown' }, cause },
   );
 }

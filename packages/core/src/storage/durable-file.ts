@@ -4,6 +4,7 @@
  */
 import type { FileSystem } from '../base/file-system.ts';
 import { parentPath } from './paths.ts';
+import { isTransientStorageError } from './storage-error.ts';
 
 /**
  * Creates `path` and what is missing above it. A name is durable once the directory that holds it
@@ -19,7 +20,7 @@ export async function makeDirectoryDurably(fileSystem: FileSystem, path: string)
       await fileSystem.syncDirectory(parentPath(at));
     } catch (error) {
       // Directories far above may not be readable for this user, but then others look after them.
-      if (created.has(at)) throw error;
+      if (created.has(at) || isTransientStorageError(error)) throw error;
     }
   }
 }

@@ -133,8 +133,8 @@ export class FileCheckpointStorage implements CheckpointStorage {
 
 function occupied(directory: string): StorageUnavailableError {
   return new StorageUnavailableError(
-    `cannot begin a checkpoint in ${directory}: another run completed one there, of which the data ` +
-      'folder has no record; use another job id or another execution.checkpointing.dir',
+    `cannot begin a checkpoint in ${directory}: another run completed one there, of which the ` +
+      'data folder has no record; use another job id or another execution.checkpointing.dir',
     { details: { path: directory, errno: 'EEXIST', permanent: true } },
   );
 }

@@ -8,21 +8,12 @@ import { FencedError, messageOf, StateMigrationError } from '../base/errors.ts';
 import { JOB_ID_PATTERN } from '../base/ids.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
-import type { SnapshotKind } from '../protocol/snapshot.ts';
+import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
 import type { CompareAndAppendLog } from './compare-and-append-log.ts';
 import { DirectoryLog } from './directory-log.ts';
 import { joinPath } from './paths.ts';
 import { retryTransient } from './retry.ts';
 import type { StorageIo } from './storage-io.ts';
-
-export interface CompletedCheckpointRecord {
-  readonly id: number;
-  /** Absolute directory of the snapshot. */
-  readonly path: string;
-  readonly kind: SnapshotKind;
-  /** Wall-clock milliseconds. */
-  readonly completedAt: number;
-}
 
 /** The process that leads a job. Whether it lives is decided by the caller. */
 export interface JobOwner {
@@ -50,7 +41,7 @@ export interface JobRecord {
   /** Only rises, across runs too. The first id is 1. */
   readonly nextCheckpointId: number;
   /** Retained checkpoints, oldest first. */
-  readonly completed: readonly CompletedCheckpointRecord[];
+  readonly completed: readonly CompletedCheckpoint[];
   readonly owner: JobOwner | null;
   readonly ended: JobEnd | null;
   /** Directory of the snapshot that the run was started from, if any. */

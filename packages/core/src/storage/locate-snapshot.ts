@@ -25,8 +25,8 @@ export async function locateSnapshot(
   const path = parseUserPath(userPath, workingDirectory);
   if (path === null) {
     throw invalid(
-      `${userPath} is not a path that Weir can read: give a folder, its ${METADATA_FILE} file, or a ` +
-        'file: URI of this machine',
+      `${userPath} is not a path that Weir can read: give a folder, its ${METADATA_FILE} file, or ` +
+        'a file: URI of this machine',
       { path: userPath },
     );
   }
@@ -66,7 +66,7 @@ async function missing(io: StorageIo, directory: string): Promise<Error> {
       facts,
     );
   return invalid(
-    `the snapshot in ${directory} was never completed: it has data, but no ${METADATA_FILE}${advice}`,
+    `the snapshot in ${directory} was never completed: it has no ${METADATA_FILE} file${advice}`,
     facts,
   );
 }

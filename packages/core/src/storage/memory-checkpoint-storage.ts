@@ -44,8 +44,8 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
     for (const { handle, owner } of snapshotData(metadata)) {
       if (handle.kind === 'file')
         throw new StateCorruptionError(
-          `${owner} wrote ${handle.path}, but checkpoints of this job are kept in memory; this is ` +
-            'a fault of its state backend, please report it',
+          `${owner} wrote ${handle.path}, but checkpoints of this job are kept in memory; this ` +
+            'is a fault of its state backend, please report it',
           { details: { path: handle.path } },
         );
     }

@@ -22,8 +22,8 @@ export function baseName(path: string): string {
 }
 
 /**
- * A path or `file:` URI as a user gives it, made absolute. `null` when it is a URI of another scheme
- * or of another host.
+ * A path or `file:` URI as a user gives it, made absolute. `null` when it is a URI of another
+ * scheme or of another host.
  */
 export function parseUserPath(text: string, workingDirectory: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]+:/.test(text)) return resolvePath(workingDirectory, text);

@@ -1,7 +1,9 @@
 import { sleep, type Clock } from '../base/clock.ts';
 import { isTransientStorageError } from './storage-error.ts';
 
-/** Tries in all: enough for a hiccup of a network mount; a longer outage is the restart strategy's. */
+/**
+ * Tries in all: enough for a hiccup of a network mount; a longer outage is the restart strategy's.
+ */
 const ATTEMPTS_MAX = 3;
 /** Pause after the first failure; four times that after the second. */
 const FIRST_PAUSE_MS = 100;

@@ -1,6 +1,6 @@
 /**
- * How a restored task, or an inspecting tool, reads sections of a subtask's data. Nothing leaves here
- * that does not match its checksum, and damage is told with the file, expected and found sum.
+ * How a restored task, or an inspecting tool, reads sections of a subtask's data. Nothing leaves
+ * here that does not match its checksum, and damage is told with the file, expected and found sum.
  */
 import { checksumText, crc32 } from '../base/codec/crc32.ts';
 import { StateCorruptionError } from '../base/errors.ts';

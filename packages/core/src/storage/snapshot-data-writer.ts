@@ -1,7 +1,7 @@
 /**
  * How a task writes its share of a snapshot: into one file in the location that the coordinator
- * prepared, or, when it is small, into the acknowledgement itself. The file's bytes are durable when
- * this resolves; its name becomes durable when the snapshot is published.
+ * prepared, or, when it is small, into the acknowledgement itself. The file's bytes are durable
+ * when this resolves; its name becomes durable when the snapshot is published.
  */
 import { crc32 } from '../base/codec/crc32.ts';
 import { CheckpointDeclinedError } from '../base/errors.ts';
@@ -26,7 +26,9 @@ export interface SnapshotDataTarget {
   readonly location: string;
   /** From `dataFileName`. */
   readonly fileName: string;
-  /** `execution.checkpointing.data-inline-threshold`: data up to this size stands in `_metadata`. */
+  /**
+   * `execution.checkpointing.data-inline-threshold`: data up to this size stands in `_metadata`.
+   */
   readonly inlineBytesMax: number;
 }
 
@@ -36,8 +38,8 @@ const WRITE_BUFFER_BYTES = 64 * 1024;
 export const MEMORY_STATE_BYTES_MAX: number = 5 * 1024 * 1024;
 
 /**
- * Writes a subtask's data and makes it durable; `null` when there is none. `produce` is called again
- * from the start when the storage fails for a passing reason, so it must be repeatable.
+ * Writes a subtask's data and makes it durable; `null` when there is none. `produce` is called
+ * again from the start when the storage fails for a passing reason, so it must be repeatable.
  */
 export async function writeSnapshotData(
   io: StorageIo,

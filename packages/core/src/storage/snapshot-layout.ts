@@ -20,7 +20,10 @@ const CHECKPOINT_DIRECTORY = /^chk-([1-9][0-9]*)$/;
 const DATA_FILE = /^[0-9a-f]{32}-\d+-\d+-\d+(-[A-Za-z0-9._-]+)?\.data$/;
 const SHARED_FILE = /^([1-9][0-9]*)-[A-Za-z0-9._-]+\.data$/;
 
-/** Data file of one attempt of a subtask in a snapshot: unique, so that no attempt overwrites another's. */
+/**
+ * Data file of one attempt of a subtask in a snapshot: unique, so that no attempt overwrites
+ * another's.
+ */
 export function dataFileName(execution: ExecutionRef, part?: string): string {
   const base = `${execution.vertexId}-${execution.subtask}-${attemptName(execution.attempt)}`;
   return part === undefined ? `${base}.data` : `${base}-${part}.data`;

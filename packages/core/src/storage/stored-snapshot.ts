@@ -47,25 +47,17 @@ export async function publishSnapshot(
   await requireDataFiles(io, directory, metadata);
   const bytes = encodeSnapshotMetadata(metadata);
   try {
-    await retryTransient(io.clock, () => publishBytes(io.fileSystem, directory, bytes));
+    await retryTransient(io.clock, async () => {
+      // The names of the data files, which tasks created, must be durable before `_metadata` is.
+      for (const path of dataDirectories(directory, metadata))
+        await io.fileSystem.syncDirectory(path);
+      await publishBytes(io.fileSystem, directory, bytes);
+    });
   } catch (error) {
     // Perhaps it is visible, only not known to be durable. The caller is told that it does not
     // exist, so it must not: sinks may now abort what it promises.
     await withdraw(io, directory, error);
     throw error;
-  }
-}
-
-async function withdraw(io: StorageIo, directory: string, cause: unknown): Promise<void> {
-  try {
-    await retryTransient(io.clock, () => unpublish(io.fileSystem, directory));
-  } catch (error) {
-    throw new StorageUnavailableError(
-      `${messageOf(cause)}; then it failed to take back ${metadataPath(directory)} as well ` +
-        `(${messageOf(error)}), so this snapshot may be found there although it counts as failed: ` +
-        'remove it before you start from a snapshot of this folder',
-      { details: { path: metadataPath(directory), outcome: 'unknown' }, cause },
-    );
   }
 }
 
@@ -90,6 +82,19 @@ export async function readStoredSnapshot(
   return { directory, metadata, completedAt: stat.modifiedAt };
 }
 
+async function withdraw(io: StorageIo, directory: string, cause: unknown): Promise<void> {
+  try {
+    await retryTransient(io.clock, () => unpublish(io.fileSystem, directory));
+  } catch (error) {
+    throw new StorageUnavailableError(
+      `${messageOf(cause)}; then it failed to take back ${metadataPath(directory)} as well ` +
+        `(${messageOf(error)}), so this snapshot may be found there although it counts as failed: ` +
+        'remove it before you start from a snapshot of this folder',
+      { details: { path: metadataPath(directory), outcome: 'unknown' }, cause },
+    );
+  }
+}
+
 async function publishBytes(
   fileSystem: FileSystem,
   directory: string,
@@ -98,8 +103,6 @@ async function publishBytes(
   const inProgress = joinPath(directory, METADATA_IN_PROGRESS_FILE);
   const path = metadataPath(directory);
   await writeFileDurably(fileSystem, inProgress, bytes);
-  // The names of the data files, which tasks created, must be durable before `_metadata` is.
-  await fileSystem.syncDirectory(directory);
   try {
     await fileSystem.rename(inProgress, path);
   } catch (error) {
@@ -108,6 +111,18 @@ async function publishBytes(
   }
   await fileSystem.syncDirectory(directory);
   await fileSystem.syncDirectory(parentPath(directory));
+}
+
+/** Directories of this job's storage in which tasks made files for this snapshot. */
+function dataDirectories(directory: string, metadata: SnapshotMetadata): ReadonlySet<string> {
+  const directories = new Set<string>();
+  for (const { handle } of snapshotData(metadata)) {
+    if (handle.kind === 'inline') continue;
+    const path = parentPath(handlePath(directory, handle));
+    // Files elsewhere belong to an earlier snapshot of somebody else, and were durable with that.
+    if (path.startsWith(`${parentPath(directory)}/`)) directories.add(path);
+  }
+  return directories;
 }
 
 async function hasContent(

@@ -1,3 +1,7 @@
+/**
+ * The thorough check of a snapshot, for `weir inspect --verify` and for whoever copies snapshots
+ * around: it reads all of it. Starting from a snapshot checks only what it reads.
+ */
 import { crc32 } from '../base/codec/crc32.ts';
 import { StateCorruptionError } from '../base/errors.ts';
 import type { StateHandle } from '../protocol/snapshot.ts';
@@ -9,7 +13,9 @@ import { snapshotData, type StoredSnapshot } from './stored-snapshot.ts';
 /** Read at a time: few calls, little memory. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Reads every byte of a snapshot and compares lengths and checksums; the result lists the damage. */
+/**
+ * Reads every byte of a snapshot and compares lengths and checksums; the result lists the damage.
+ */
 export async function verifySnapshotDeep(
   io: StorageIo,
   snapshot: StoredSnapshot,
