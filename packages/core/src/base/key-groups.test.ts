@@ -85,7 +85,9 @@ test('what cannot be a key is refused, naming the operator', () => {
     assert.throws(
       () => checkKey(key, '"totals" (orders.ts:14)'),
       (error) =>
-        isWeirError(error) && error.code === 'KEY_INVALID' && error.message.includes('orders.ts:14'),
+        isWeirError(error) &&
+        error.code === 'KEY_INVALID' &&
+        error.message.includes('orders.ts:14'),
     );
 });
 

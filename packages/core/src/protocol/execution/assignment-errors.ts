@@ -58,8 +58,8 @@ export function tooFewKeyGroupsError(
   return new StateMigrationError(
     `${describeJobOperator(operator)} cannot run with parallelism ${vertex.parallelism}: the ` +
       `snapshot divides its keys into ${keyGroups} key groups (its maximum parallelism), which a ` +
-      `restore does not change. Set its parallelism to ${keyGroups} or less, or start with --fresh ` +
-      'and a greater setMaxParallelism',
+      `restore does not change. Set its parallelism to ${keyGroups} or less, or start with ` +
+      '--fresh and a greater setMaxParallelism',
   );
 }
 

@@ -59,8 +59,8 @@ function refuseInFlightRecords(metadata: SnapshotMetadata): void {
     for (const { subtask, inputs, outputs } of subtasks)
       if (inputs.some(({ k, mark }) => k < mark) || outputs.some(({ e, mark }) => mark < e))
         throw new StateMigrationError(
-          `${metadata.kind} ${metadata.checkpointId} holds records in flight at "${name}" (subtask ` +
-            `${subtask}), since it was taken unaligned, and this version cannot restore those: ` +
+          `${metadata.kind} ${metadata.checkpointId} holds records in flight at "${name}" ` +
+            `(subtask ${subtask}), being unaligned, and this version cannot restore those: ` +
             'restore a savepoint or an aligned checkpoint',
         );
 }

@@ -1,8 +1,8 @@
 /**
- * Which subtasks restart together with failed ones. All edges are pipelined: what a producer sent is
- * gone once it was consumed, so subtasks connected by channels, in whatever direction, must go back
- * together. Such a set is a region. A job with an exchange between all subtasks is one region; only
- * disjoint pipelines, or subtasks linked by forward edges alone, form several.
+ * Which subtasks restart together with failed ones. All edges are pipelined: what a producer sent
+ * is gone once it was consumed, so subtasks connected by channels, in whatever direction, must go
+ * back together. Such a set is a region. A job with an exchange between all subtasks is one region;
+ * only disjoint pipelines, or subtasks linked by forward edges alone, form several.
  */
 import { assert, unreachable } from '../../base/assert.ts';
 import { subtaskKey } from '../../base/ids.ts';

@@ -6,11 +6,8 @@ import type { ExecutionState, JobStatus, SubtaskRef } from '../messages.ts';
 export type JobEvent =
   /** Begins the run: every subtask gets its first attempt. */
   | { readonly type: 'start' }
-  /**
-   * The shell is about to send the TaskDeployment. It must ask `execution` first: an attempt that
-   * was cancelled while its deployment was being prepared is no longer SCHEDULED.
-   */
-  | { readonly type: 'deploying'; readonly execution: ExecutionRef }
+  /** The TaskDeployment was sent, in this very turn and after asking `mayDeploy`. */
+  | { readonly type: 'deployed'; readonly execution: ExecutionRef }
   | {
       readonly type: 'taskStateChanged';
       readonly execution: ExecutionRef;
@@ -54,8 +51,8 @@ export type JobEffect =
   /** Answer with `restartDelayElapsed`; an outdated answer does no harm. */
   | { readonly type: 'restartAfter'; readonly restartId: number; readonly delayMs: number }
   /**
-   * Restore and deploy these, all at once; with the scope `global`, as at the start, reset the split
-   * enumerators first. Answer each with `deploying`, or `failGlobally` when it cannot be done.
+   * Restore and deploy these, all at once; with the scope `global`, as at the start, reset the
+   * split enumerators first. Answer each with `deployed`, or `failGlobally` when it cannot be done.
    */
   | {
       readonly type: 'deploy';

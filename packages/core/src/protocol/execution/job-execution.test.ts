@@ -60,7 +60,7 @@ class Fixture {
     if (this.job.status === 'CREATED') this.handle({ type: 'start' });
     for (const { ref: execution, state } of this.job.executions()) {
       if (state !== 'SCHEDULED') continue;
-      this.handle({ type: 'deploying', execution });
+      this.handle({ type: 'deployed', execution });
       for (const next of ['INITIALIZING', 'RUNNING'] as const)
         this.handle({ type: 'taskStateChanged', execution, state: next, error: null });
     }
@@ -270,11 +270,16 @@ test('messages of outdated attempts change nothing', () => {
   assert.equal(fixture.job.isPresent(outdated), false);
 });
 
-test('a transition that the state does not allow is refused', () => {
+test('a report that overtakes the note of the deployment counts', () => {
   const fixture = new Fixture(oneRegion());
   fixture.handle({ type: 'start' });
   fixture.report('a0', 'RUNNING');
-  assert.equal(fixture.state('a0'), 'SCHEDULED', 'nothing was sent yet');
+  fixture.handle({ type: 'deployed', execution: fixture.ref('a0') });
+  assert.equal(fixture.state('a0'), 'RUNNING');
+});
+
+test('a transition that the state does not allow is refused', () => {
+  const fixture = new Fixture(oneRegion());
   fixture.run();
   fixture.report('a0', 'FINISHED');
   fixture.report('a0', 'RUNNING');
@@ -292,8 +297,10 @@ test('a task that stops unasked counts as failed', () => {
 test('an attempt cancelled before its deployment was sent is not deployed', () => {
   const fixture = new Fixture(oneRegion());
   fixture.handle({ type: 'start' });
+  assert.equal(fixture.job.mayDeploy(fixture.ref('a0')), true);
   fixture.handle({ type: 'cancel' });
-  fixture.handle({ type: 'deploying', execution: fixture.ref('a0') });
+  assert.equal(fixture.job.mayDeploy(fixture.ref('a0')), false);
+  fixture.handle({ type: 'deployed', execution: fixture.ref('a0') });
   assert.equal(fixture.state('a0'), 'CANCELED');
   assert.equal(fixture.count('cancelTask'), 0);
   assert.equal(fixture.job.status, 'CANCELED');

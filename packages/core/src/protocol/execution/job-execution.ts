@@ -34,6 +34,8 @@ import { createRestartStrategy } from './restart-strategy.ts';
 import type { RestartStrategy, RestartStrategyConfig } from './restart-strategy.ts';
 import { subtasksOf } from './subtasks.ts';
 
+export type { JobEffect, JobEvent } from './job-events.ts';
+
 /** One attempt of one subtask. */
 export interface Execution {
   readonly ref: ExecutionRef;
@@ -104,7 +106,7 @@ export class JobExecution {
     return this.#status;
   }
 
-  /** Every subtask runs, or has finished, and not all have finished: a checkpoint can be triggered. */
+  /** Every subtask runs or has finished, but not all have: a checkpoint can be triggered. */
   get isAllRunning(): boolean {
     const states = this.executions().map((execution) => execution.state);
     return (
@@ -130,13 +132,21 @@ export class JobExecution {
     return execution !== undefined && isSameAttempt(execution.ref.attempt, attempt);
   }
 
+  /**
+   * Whether this attempt still waits for its deployment. One that was cancelled while the shell
+   * prepared it does not: sent nevertheless, it would run unseen.
+   */
+  mayDeploy(ref: ExecutionRef): boolean {
+    return this.isPresent(ref) && this.execution(ref.vertexId, ref.subtask).state === 'SCHEDULED';
+  }
+
   handle(event: JobEvent, moment: Moment): readonly JobEffect[] {
     this.#effects = [];
     switch (event.type) {
       case 'start':
         this.#start();
         break;
-      case 'deploying':
+      case 'deployed':
         if (this.isPresent(event.execution)) this.#move(event.execution, 'DEPLOYING', null);
         break;
       case 'taskStateChanged':

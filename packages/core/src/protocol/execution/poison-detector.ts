@@ -16,7 +16,7 @@ const CAUSE_MEMORY_MS = 600_000;
 const STREAKS_MAX = 100;
 
 export interface Poison {
-  /** What failed again and again, for people: a position, or `null` when only the cause is known. */
+  /** Where the record stands that failed again and again; `null`: only the cause is known. */
   readonly position: string | null;
   readonly failures: number;
 }

@@ -2,9 +2,9 @@
  * How an operator's state is shared out among another number of subtasks, by Flink's rules.
  *
  * - Keyed state and timers go to whoever owns their key groups now.
- * - List state: all items in the order of the old subtasks, cut into runs of even length; the longer
- *   runs of the next state begin with the subtask where those of this one ended, so that many short
- *   lists do not all fall to the first. At the same parallelism every subtask keeps its own.
+ * - List state: all items in the order of the old subtasks, cut into runs of even length; the
+ *   longer runs of the next state begin with the subtask where those of this one ended, so that
+ *   many short lists do not all fall to the first. At the same parallelism each keeps its own.
  * - Union list state: every item to every subtask.
  * - Broadcast state: all copies are equal, so subtask i takes that of the old subtask i mod old; if
  *   some have none, since they had finished, only those that have one count.

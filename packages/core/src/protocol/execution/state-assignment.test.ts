@@ -189,7 +189,7 @@ test('operators without keys may have more subtasks than key groups [R064]', () 
   assert.equal(restores.size, 201);
 });
 
-test('state of a removed operator is refused, naming it and who could take it over [I-70] [R053]', () => {
+test('state of a removed operator is refused, naming it and candidates [I-70] [R053]', () => {
   const before = sumOf({ parallelism: 1, maxParallelism: 3, operators: ['c'] });
   const metadata = snapshotOf(before, { states: { c: () => ({ keyed: true }) } });
   const after = jobGraphOf({ source: 1, d: 1 }, ['source -hash-> d']);

@@ -1,8 +1,8 @@
 /**
- * Decides which subtask restores what of a snapshot, or that the snapshot does not fit the job. State
- * finds its operator by id, whatever chain or subtask it is in now. Called by the JobMaster before
- * anything is deployed: at the start, and at every failover. Pure; cost is linear in the entries of
- * `_metadata`, times the new parallelism for the key groups.
+ * Decides which subtask restores what of a snapshot, or that the snapshot does not fit the job.
+ * State finds its operator by id, whatever chain or subtask it is in now. Called by the JobMaster
+ * before anything is deployed: at the start, and at every failover. Pure; cost is linear in the
+ * entries of `_metadata`, times the new parallelism for the key groups.
  */
 import { subtaskKey } from '../../base/ids.ts';
 import type { OperatorId, SubtaskKey } from '../../base/ids.ts';
