@@ -3,12 +3,17 @@
  * `now` is monotonic milliseconds. The shell carries out effects in the order given; those marked
  * with an answer it may carry out asynchronously, and feeds the answer back as an event, at most
  * once. An answer that is no longer wanted is recognised and ignored here, so nothing need be
- * cancelled.
+ * cancelled; the one that must come is that of `finalise`.
  */
 import type { ErrorInfo } from '../../base/errors.ts';
 import type { ExecutionRef } from '../../base/ids.ts';
 import type { Execution } from '../execution/job-execution.ts';
-import type { CheckpointTrigger, DeclineReason, SubtaskCheckpointMetrics } from '../messages.ts';
+import type {
+  CheckpointTrigger,
+  DeclineReason,
+  SubtaskCheckpointMetrics,
+  SubtaskRef,
+} from '../messages.ts';
 import type {
   CoordinatorSnapshot,
   SnapshotKind,
@@ -90,10 +95,13 @@ export type CoordinatorEvent =
       readonly error: ErrorInfo | null;
       readonly now: number;
     }
-  /** Present attempts failed or are being restarted: everything pending is aborted at once. */
+  /**
+   * These failed, or are to be restarted with one that failed: whatever is pending is aborted at
+   * once, except what is being finalised.
+   */
   | {
       readonly type: 'tasksFailed';
-      readonly executions: readonly ExecutionRef[];
+      readonly executions: readonly SubtaskRef[];
       readonly now: number;
     }
   | { readonly type: 'taskFinished'; readonly execution: ExecutionRef; readonly now: number }
@@ -178,7 +186,7 @@ export type CoordinatorEffect =
       /** Newest checkpoint that this one has displaced from the store. */
       readonly subsumedId: number | null;
     }
-  /** Tell the tasks, and the enumerators. Best effort. `latestCompletedId` is 0 if there is none. */
+  /** Tell the tasks and the enumerators. Best effort. `latestCompletedId` is 0 if there is none. */
   | {
       readonly type: 'notifyAborted';
       readonly executions: readonly ExecutionRef[];
@@ -186,12 +194,14 @@ export type CoordinatorEffect =
       readonly latestCompletedId: number;
       readonly reason: CheckpointFailureReason;
     }
-  /** Remove the data of one acknowledgement that came too late or from an outdated attempt. */
+  /**
+   * Remove the data file of one acknowledgement that came too late or from an outdated attempt.
+   * Names of data files must contain the attempt, else this could remove another attempt's.
+   */
   | {
       readonly type: 'discardSnapshot';
       readonly checkpointId: number;
-      /** `null` when the checkpoint is too long ago to be remembered. */
-      readonly directory: string | null;
+      readonly directory: string;
       readonly snapshot: SubtaskSnapshot;
     }
   /** Remove a completed checkpoint. Answer: `discarded`. */
@@ -246,3 +256,6 @@ export type CoordinatorEffect =
       readonly durationMs: number;
       readonly acknowledged: readonly AcknowledgedSubtask[];
     };
+
+/** The events of one type. */
+export type EventOf<T extends CoordinatorEvent['type']> = Extract<CoordinatorEvent, { type: T }>;
