@@ -112,7 +112,8 @@ function parseNumeric(option: Numeric, raw: unknown): number | undefined {
 function toNumber(type: Numeric['type'], raw: string | number): number | null {
   if (type === 'duration') return tryParseDuration(raw);
   if (type === 'memory') return tryParseMemorySize(raw);
-  return String(raw).trim() === '' ? null : Number(raw);
+  const isDecimal = /^\s*[+-]?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i.test(String(raw));
+  return isDecimal ? Number(raw) : null;
 }
 
 function lowest(option: Numeric): number {
