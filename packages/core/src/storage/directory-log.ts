@@ -65,11 +65,11 @@ export class DirectoryLog implements CompareAndAppendLog {
     const nonce = random.hex(32);
     const bytes = encodeEntry({ sequence, nonce, permanent, record });
     const temporary = joinPath(this.#directory, `.append-${nonce}`);
-    await retryTransient(clock, async () => {
-      await this.#prepare();
-      await writeFileDurably(fileSystem, temporary, bytes);
-    });
     try {
+      await retryTransient(clock, async () => {
+        await this.#prepare();
+        await writeFileDurably(fileSystem, temporary, bytes);
+      });
       const outcome = await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
       if (outcome === 'appended' && permanent) this.#ownPermanent.add(sequence);
       return outcome;

@@ -271,7 +271,7 @@ test('a file written while its checkpoint is discarded does not keep the directo
   assert.deepEqual(await checkpointNames(world), []);
 });
 
-test('_metadata goes first, so that a crash while discarding leaves no damaged snapshot', async () => {
+test('a crash while discarding leaves no damaged snapshot: _metadata goes first', async () => {
   for (let step = 0; ; step++) {
     const world = setUp();
     const location = await complete(world, 1);

@@ -92,7 +92,7 @@ test('a path of another kind says what may be given', async () => {
   });
 });
 
-test('a damaged snapshot is refused by checksum, an older one named, and it stays [R011]', async () => {
+test('a damaged snapshot is refused by checksum, and an older one named [R011]', async () => {
   const io = await setUp();
   const path = `${JOB_DIRECTORY}/chk-5/_metadata`;
   io.fileSystem.flipBit(path, 40);

@@ -25,8 +25,8 @@ export async function locateSnapshot(
   const path = parseUserPath(userPath, workingDirectory);
   if (path === null) {
     throw invalid(
-      `${userPath} is not a path that Weir can read: give a folder, its ${METADATA_FILE} file, or ` +
-        'a file: URI of this machine',
+      `${userPath} is not a path that Weir can read: give a folder, its ${METADATA_FILE} ` +
+        'file, or a file: URI of this machine',
       { path: userPath },
     );
   }

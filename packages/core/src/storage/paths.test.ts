@@ -20,8 +20,8 @@ test('parent and base name are the two parts of a path', () => {
 });
 
 test('a user may write a path or a file: URI', () => {
-  const parsed = (text: string): string | null => parseUserPath(text, '/work');
-  assert.equal(parsed('chk-5'), '/work/chk-5');
+  const parsed = (text: string): string | null => parseUserPath(text, '/here');
+  assert.equal(parsed('chk-5'), '/here/chk-5');
   assert.equal(parsed('/data/chk-5/'), '/data/chk-5');
   assert.equal(parsed('file:///data/a%20b'), '/data/a b');
   assert.equal(parsed('file:/data/x'), '/data/x');
@@ -30,5 +30,5 @@ test('a user may write a path or a file: URI', () => {
 
 test('other schemes, other hosts and broken escapes are no path', () => {
   const broken = ['s3://bucket/x', 'hdfs:///x', 'file://host/x', 'file:x', 'file:///%zz'];
-  for (const text of broken) assert.equal(parseUserPath(text, '/work'), null, text);
+  for (const text of broken) assert.equal(parseUserPath(text, '/here'), null, text);
 });

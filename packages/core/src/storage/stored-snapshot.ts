@@ -88,8 +88,8 @@ async function withdraw(io: StorageIo, directory: string, cause: unknown): Promi
   } catch (error) {
     throw new StorageUnavailableError(
       `${messageOf(cause)}; then it failed to take back ${metadataPath(directory)} as well ` +
-        `(${messageOf(error)}), so this snapshot may be found there although it counts as failed: ` +
-        'remove it before you start from a snapshot of this folder',
+        `(${messageOf(error)}), so this snapshot may be found there although it counts as ` +
+        'failed: remove it before you start from a snapshot of this folder',
       { details: { path: metadataPath(directory), outcome: 'unknown' }, cause },
     );
   }

@@ -1,6 +1,8 @@
-/** Small snapshots, and a way to await what waits for a `ManualClock`: for the tests of this folder. */
+/**
+ * Small snapshots, and a way to await what waits for a `ManualClock`: for the tests of this folder.
+ */
 import { crc32 } from '../base/codec/crc32.ts';
-import { ManualClock } from '../base/clock.ts';
+import type { ManualClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { ExecutionRef, OperatorId, VertexId } from '../base/ids.ts';
 import type { SnapshotMetadata, StateHandle, SubtaskSnapshot } from '../protocol/snapshot.ts';
