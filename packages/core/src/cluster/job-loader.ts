@@ -50,7 +50,10 @@ export function enableSourceMaps(): void {
 function sourcePathOf(path: string | URL): string {
   const sourcePath = parseUserPath(String(path), process.cwd());
   if (sourcePath === null)
-    throw notLoadable(String(path), `${path} is not a file of this machine; give the job's path`);
+    throw notLoadable(
+      String(path),
+      `${String(path)} is not a file of this machine; give the job's path`,
+    );
   const stat = statSync(sourcePath, { throwIfNoEntry: false });
   if (stat?.isFile() === true) return sourcePath;
   if (stat !== undefined)

@@ -56,19 +56,43 @@ export interface VertexProgress {
 
 export type RunEvent =
   /** The first line of every run: which snapshot is used, its age, positions, or that it is empty. */
-  | { readonly type: 'started'; readonly jobId: JobId; readonly jobName: string; readonly start: string;
-      readonly restoredCheckpointId: number | null; readonly parallelism: number }
+  | {
+      readonly type: 'started';
+      readonly jobId: JobId;
+      readonly jobName: string;
+      readonly start: string;
+      readonly restoredCheckpointId: number | null;
+      readonly parallelism: number;
+    }
   | { readonly type: 'statusChanged'; readonly status: JobStatus; readonly error: ErrorInfo | null }
   /** About once a second while the job runs. */
-  | { readonly type: 'progress'; readonly vertices: readonly VertexProgress[];
-      readonly tasks: readonly TaskMetrics[] }
-  | { readonly type: 'checkpointCompleted'; readonly checkpointId: number; readonly durationMs: number;
-      readonly sizeBytes: number; readonly path: string | null }
-  | { readonly type: 'checkpointFailed'; readonly checkpointId: number | null; readonly reason: string;
-      readonly message: string }
+  | {
+      readonly type: 'progress';
+      readonly vertices: readonly VertexProgress[];
+      readonly tasks: readonly TaskMetrics[];
+    }
+  | {
+      readonly type: 'checkpointCompleted';
+      readonly checkpointId: number;
+      readonly durationMs: number;
+      readonly sizeBytes: number;
+      readonly path: string | null;
+    }
+  | {
+      readonly type: 'checkpointFailed';
+      readonly checkpointId: number | null;
+      readonly reason: string;
+      readonly message: string;
+    }
   /** A failure that is followed by a restart. */
-  | { readonly type: 'restarting'; readonly error: ErrorInfo; readonly delayMs: number;
-      readonly tasks: number }
+  | {
+      readonly type: 'restarting';
+      readonly error: ErrorInfo;
+      readonly delayMs: number;
+      readonly tasks: number;
+    }
+  /** A line of the sink `print`. */
+  | { readonly type: 'printed'; readonly line: string }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string };
 
 export interface RunOutcome {

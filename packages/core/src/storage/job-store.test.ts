@@ -16,6 +16,7 @@ const FIRST: Omit<JobRecord, 'epoch'> = {
   jobName: 'totals',
   arguments: ['--input', 'orders'],
   nextCheckpointId: 1,
+  firstCheckpointId: 1,
   completed: [],
   owner: { pid: 1, host: 'here', startedAt: 1_700_000_000_000, token: 'cafe' },
   ended: null,

@@ -40,6 +40,8 @@ export interface JobRecord {
   readonly arguments: readonly string[];
   /** Only rises, across runs too. The first id is 1. */
   readonly nextCheckpointId: number;
+  /** Ids below belong to runs that were given up on purpose (a fresh start): never resumed from. */
+  readonly firstCheckpointId: number;
   /** Retained checkpoints, oldest first. */
   readonly completed: readonly CompletedCheckpoint[];
   readonly owner: JobOwner | null;

@@ -35,6 +35,7 @@ const FIRST: Omit<JobRecord, 'epoch'> = {
   jobName: 'totals',
   arguments: [],
   nextCheckpointId: 1,
+  firstCheckpointId: 1,
   completed: [],
   owner: null,
   ended: null,

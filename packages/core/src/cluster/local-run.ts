@@ -1,0 +1,182 @@
+/**
+ * Runs a job on this machine: decides what to start from, brings up the slots, and leads the job to
+ * its end. The JobManager lives in the present thread.
+ */
+import { randomBytes } from 'node:crypto';
+import { ConfigurationError, JobSubmissionError } from '../base/errors.ts';
+import type { ErrorInfo } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { seededRandom } from '../base/random.ts';
+import { JobMaster } from '../jobmanager/job-master.ts';
+import type { JobStatus } from '../protocol/messages.ts';
+import { LocalFileSystem } from '../storage/local-file-system.ts';
+import { InThreadSlots } from './in-thread-slots.ts';
+import { prepareJob, requireSamePlan, withParallelism } from './prepare-run.ts';
+import type { PreparedJob } from './prepare-run.ts';
+import { ProgressReporter } from './progress-reporter.ts';
+import { realClock } from './real-clock.ts';
+import type { RunOptions, RunOutcome } from './run-contract.ts';
+import { openRunState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
+import { checkpointSettings, restartSettings, taskSettings } from './settings.ts';
+import { SlotThreads } from './slot-threads.ts';
+import type { Slots } from './slots.ts';
+
+/** @throws WeirError when the run cannot start; what happens later is in the outcome. */
+export async function runLocal(options: RunOptions): Promise<RunOutcome> {
+  const startedAt = performance.now();
+  const random = seededRandom(randomBytes(4).readUInt32LE());
+  const configuration = withParallelism(options.configuration, options.parallelism);
+  const inputs = { arguments: options.arguments, configuration };
+  const prepared = prepareJob(options.job.job, inputs);
+  const again = prepareJob(options.job.job, inputs);
+  requireSamePlan(again.jobGraph, prepared.jobGraph.planHash);
+  for (const message of prepared.warnings)
+    options.listener({ type: 'log', level: 'warn', message });
+  const state = await openRunState(options, prepared, random);
+  if (state.type === 'alreadyEnded') {
+    options.listener({ type: 'log', level: 'info', message: state.message });
+    return {
+      jobId: state.jobId,
+      status: 'ALREADY_FINISHED',
+      error: null,
+      restarts: 0,
+      completedCheckpoints: 0,
+      latestCheckpoint: null,
+      durationMs: performance.now() - startedAt,
+    };
+  }
+  try {
+    return await lead(options, { prepared, state, random, startedAt });
+  } finally {
+    await state.close();
+  }
+}
+
+interface Run {
+  readonly prepared: PreparedJob;
+  readonly state: Extract<RunState, { type: 'run' }>;
+  readonly random: Random;
+  readonly startedAt: number;
+}
+
+async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
+  const { prepared, state, random } = run;
+  const { configuration } = prepared;
+  const { listener } = options;
+  const slots = createSlots(options, run);
+  const reporter = new ProgressReporter(state.jobGraph, listener);
+  const logger = {
+    log: (level: 'debug' | 'info' | 'warn' | 'error', message: string): void =>
+      listener({ type: 'log', level, message }),
+  };
+  const master = new JobMaster({
+    jobId: state.jobId,
+    epoch: state.epoch,
+    jobGraph: state.jobGraph,
+    streamGraph: prepared.streamGraph,
+    clock: realClock,
+    random: random.derive('jobmanager'),
+    fileSystem: new LocalFileSystem(),
+    logger,
+    checkpointing: checkpointSettings(configuration),
+    restartStrategy: restartSettings(configuration),
+    failoverStrategy: failoverStrategy(configuration.get('jobmanager.execution.failover-strategy')),
+    storage: state.storage,
+    persistence: state.persistence,
+    completed: state.completed,
+    lastCheckpointId: state.lastCheckpointId,
+    initial: state.initial,
+    allowNonRestored: state.allowNonRestored,
+    allowOlder: configuration.get('execution.state-recovery.allow-older'),
+    listener: reporter,
+    send: (slot, message) => slots.send(slot, message),
+  });
+  listener({
+    type: 'started',
+    jobId: state.jobId,
+    jobName: state.jobGraph.jobName,
+    start: state.startLine,
+    restoredCheckpointId: state.initial?.metadata.checkpointId ?? null,
+    parallelism: configuration.get('parallelism.default'),
+  });
+  try {
+    await slots.start({
+      received: (message) => master.receive(message),
+      lost: (slot, error) => master.slotsLost([slot], error),
+      printed: (line) => listener({ type: 'printed', line }),
+      logger,
+    });
+    options.stop?.onStop((how) => (how === 'cancel' ? master.cancel() : master.suspend()));
+    master.start();
+    const ended = await master.ended;
+    return outcomeOf(run, reporter, master, ended);
+  } finally {
+    reporter.close();
+    await slots.close();
+  }
+}
+
+function createSlots(options: RunOptions, { prepared, state, random }: Run): Slots {
+  const { configuration, jobGraph } = { ...prepared, ...state };
+  const stallWarningMs = configuration.get('weir.task.stall-warning') ?? Infinity;
+  const given = withParallelism(options.configuration, options.parallelism);
+  if (options.job.bundleUrl === null)
+    return new InThreadSlots({
+      jobId: state.jobId,
+      clock: realClock,
+      random: random.derive('tasks'),
+      fileSystem: new LocalFileSystem(),
+      settings: taskSettings(configuration),
+      stallWarningMs,
+      buildJob: (printLine) => {
+        const inputs = { arguments: options.arguments, configuration: given, printLine };
+        return prepareJob(options.job.job, inputs);
+      },
+    });
+  return new SlotThreads({
+    slotCount: state.slotCount,
+    jobId: state.jobId,
+    jobGraph,
+    bundleUrl: options.job.bundleUrl,
+    arguments: options.arguments,
+    configuration: given,
+    random: random.derive('threads'),
+    stallWarningMs,
+    stallTimeoutMs: configuration.get('weir.task.stall-timeout'),
+  });
+}
+
+function failoverStrategy(value: string): 'region' | 'full' {
+  if (value === 'region' || value === 'full') return value;
+  throw new ConfigurationError(
+    `jobmanager.execution.failover-strategy: ${value} is not supported by this version; ` +
+      'use region or full',
+    { code: 'CONFIG_UNSUPPORTED' },
+  );
+}
+
+function outcomeOf(
+  run: Run,
+  reporter: ProgressReporter,
+  master: JobMaster,
+  ended: { readonly status: JobStatus; readonly error: ErrorInfo | null },
+): RunOutcome {
+  const { status } = ended;
+  if (
+    status !== 'FINISHED' &&
+    status !== 'CANCELED' &&
+    status !== 'SUSPENDED' &&
+    status !== 'FAILED'
+  )
+    throw new JobSubmissionError(`the run ended in state ${status}`, { code: 'JOB_FAILED' });
+  return {
+    jobId: run.state.jobId,
+    status,
+    error: ended.error,
+    restarts: reporter.restarts,
+    completedCheckpoints: reporter.completedCheckpoints,
+    latestCheckpoint: master.latestCheckpoint?.directory ?? null,
+    durationMs: performance.now() - run.startedAt,
+  };
+}

@@ -1,0 +1,66 @@
+/** Evaluates a job and compiles its graph, before anything is read or written. */
+import type { ArgumentValues } from '../api/job-arguments.ts';
+import { parseJobArguments } from '../api/job-arguments.ts';
+import { buildStreamGraph } from '../api/build-stream-graph.ts';
+import type { Job } from '../api/job.ts';
+import type { StreamGraph } from '../api/stream-graph.ts';
+import { Configuration } from '../base/configuration.ts';
+import { JobSubmissionError } from '../base/errors.ts';
+import { compileJobGraph } from '../graph/compile-job-graph.ts';
+import type { JobGraph } from '../protocol/job-graph.ts';
+
+export interface JobInputs {
+  /** Given at the start: file and -D, with `-p` among it. */
+  readonly configuration: Configuration;
+  /** The job's own arguments, as given. */
+  readonly arguments: readonly string[];
+  readonly printLine?: (line: string) => void;
+}
+
+export interface PreparedJob {
+  readonly streamGraph: StreamGraph;
+  readonly jobGraph: JobGraph;
+  /** Defaults, code, file and -D together. */
+  readonly configuration: Configuration;
+  readonly warnings: readonly string[];
+}
+
+/** The layer of `-p`: it wins over everything but `setParallelism` of single operators. */
+export function withParallelism(base: Configuration, parallelism: number | null): Configuration {
+  if (parallelism === null) return base;
+  return base.mergedWith(Configuration.of({ 'parallelism.default': parallelism }, '-p'));
+}
+
+/** Cheap enough to be done for every attempt: `build` runs anew each time. */
+export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
+  const args: ArgumentValues = parseJobArguments(inputs.arguments);
+  const { printLine } = inputs;
+  const { graph, settings } = buildStreamGraph(job, {
+    args,
+    configuration: inputs.configuration,
+    ...(printLine === undefined ? {} : { printLine }),
+  });
+  const { configuration } = settings;
+  const maxParallelism = configuration.get('pipeline.max-parallelism');
+  const { jobGraph, warnings } = compileJobGraph(graph, {
+    defaultParallelism: configuration.get('parallelism.default'),
+    ...(maxParallelism === null ? {} : { defaultMaxParallelism: maxParallelism }),
+  });
+  return {
+    streamGraph: graph,
+    jobGraph,
+    configuration,
+    warnings: [...settings.warnings, ...warnings],
+  };
+}
+
+/** The same job, evaluated again, must build the same graph. */
+export function requireSamePlan(jobGraph: JobGraph, planHash: string): void {
+  if (jobGraph.planHash === planHash) return;
+  throw new JobSubmissionError(
+    `job "${jobGraph.jobName}" built another graph when it was evaluated again ` +
+      `(plan ${jobGraph.planHash.slice(0, 12)} instead of ${planHash.slice(0, 12)}): the job's ` +
+      'function must not depend on time, randomness, or anything but its arguments',
+    { code: 'PLAN_CHANGED' },
+  );
+}

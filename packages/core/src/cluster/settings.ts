@@ -1,0 +1,74 @@
+/** From the configuration of a run to the settings that its parts take. */
+import type { Configuration } from '../base/configuration.ts';
+import type { CheckpointCoordinatorConfig } from '../protocol/checkpoint/checkpoint-config.ts';
+import { checkpointConfig } from '../protocol/checkpoint/checkpoint-config.ts';
+import type { RestartStrategyConfig } from '../protocol/execution/restart-strategy.ts';
+import { defaultRestartStrategy } from '../protocol/execution/restart-strategy.ts';
+import type { TaskSettings } from '../taskmanager/task/task-environment.ts';
+
+/** `null` when checkpoints are off. */
+export function checkpointSettings(c: Configuration): CheckpointCoordinatorConfig | null {
+  const intervalMs = c.get('execution.checkpointing.interval');
+  if (intervalMs === null) return null;
+  return checkpointConfig({
+    intervalMs,
+    intervalDuringBacklogMs: c.get('execution.checkpointing.interval-during-backlog'),
+    mode: c.get('execution.checkpointing.mode'),
+    timeoutMs: c.get('execution.checkpointing.timeout'),
+    minPauseMs: c.get('execution.checkpointing.min-pause'),
+    maxConcurrentCheckpoints: c.get('execution.checkpointing.max-concurrent-checkpoints'),
+    tolerableFailedCheckpoints: c.get('execution.checkpointing.tolerable-failed-checkpoints'),
+    retention: c.get('execution.checkpointing.externalized-checkpoint-retention'),
+    numRetained: c.get('execution.checkpointing.num-retained'),
+    checkpointsAfterTasksFinish: c.get('execution.checkpointing.checkpoints-after-tasks-finish'),
+  });
+}
+
+export function restartSettings(c: Configuration): RestartStrategyConfig {
+  const isCheckpointing = c.get('execution.checkpointing.interval') !== null;
+  const type = c.get('restart-strategy.type') ?? defaultRestartStrategy(isCheckpointing).type;
+  switch (type) {
+    case 'none':
+      return { type };
+    case 'fixed-delay':
+      return {
+        type,
+        attempts: c.get('restart-strategy.fixed-delay.attempts'),
+        delayMs: c.get('restart-strategy.fixed-delay.delay'),
+      };
+    case 'failure-rate':
+      return {
+        type,
+        maxFailuresPerInterval: c.get('restart-strategy.failure-rate.max-failures-per-interval'),
+        intervalMs: c.get('restart-strategy.failure-rate.failure-rate-interval'),
+        delayMs: c.get('restart-strategy.failure-rate.delay'),
+      };
+    case 'exponential-delay':
+      return {
+        type,
+        firstDelayMs: c.get('weir.restart-strategy.exponential-delay.first-backoff'),
+        initialBackoffMs: c.get('restart-strategy.exponential-delay.initial-backoff'),
+        maxBackoffMs: c.get('restart-strategy.exponential-delay.max-backoff'),
+        backoffMultiplier: c.get('restart-strategy.exponential-delay.backoff-multiplier'),
+        jitterFactor: c.get('restart-strategy.exponential-delay.jitter-factor'),
+        resetBackoffThresholdMs: c.get(
+          'restart-strategy.exponential-delay.reset-backoff-threshold',
+        ),
+        attemptsBeforeResetBackoff:
+          c.get('restart-strategy.exponential-delay.attempts-before-reset-backoff') ?? Infinity,
+      };
+  }
+}
+
+export function taskSettings(c: Configuration): TaskSettings {
+  const isCheckpointing = c.get('execution.checkpointing.interval') !== null;
+  return {
+    checkpointingMode: isCheckpointing ? c.get('execution.checkpointing.mode') : null,
+    checkpointsAfterTasksFinish: c.get('execution.checkpointing.checkpoints-after-tasks-finish'),
+    inlineThresholdBytes: c.get('execution.checkpointing.data-inline-threshold'),
+    bufferTimeoutMs: c.get('execution.buffer-timeout.interval') ?? Infinity,
+    autoWatermarkIntervalMs: c.get('pipeline.auto-watermark-interval'),
+    committerRetries: c.get('sink.committer.retries'),
+    freezeState: false,
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * What a run starts from, as a pure decision from what was found on disk. Nothing ever starts empty
+ * silently because a snapshot is missing or damaged: either the newest provable state is used, or
+ * the start is refused with what there is and what can be done.
+ */
+import type { ScannedSnapshot } from '../storage/checkpoint-storage.ts';
+import type { JobRecord } from '../storage/job-store.ts';
+import type { ErrorCode } from '../base/error-codes.ts';
+
+export interface StartFacts {
+  readonly jobId: string;
+  /** `null`: nothing is known of an earlier run. */
+  readonly record: JobRecord | null;
+  /** Who runs the job at the moment, in words; `null`: nobody. */
+  readonly runningOwner: string | null;
+  /** Checkpoints found under the job's directory, damaged ones too. */
+  readonly scanned: readonly ScannedSnapshot[];
+  readonly arguments: readonly string[];
+  readonly fresh: boolean;
+  readonly append: boolean;
+  /** `-s`. */
+  readonly restorePath: string | null;
+  /** `execution.state-recovery.allow-older`. */
+  readonly allowOlder: boolean;
+  /** An output location of the job that is not empty; `null`: none. */
+  readonly occupiedOutput: string | null;
+}
+
+export type StartDecision =
+  | { readonly type: 'refuse'; readonly code: ErrorCode; readonly message: string }
+  | { readonly type: 'alreadyEnded'; readonly message: string }
+  /** A new run without state. `note` says what is ignored, or why there is nothing. */
+  | { readonly type: 'empty'; readonly isNewRun: boolean; readonly note: string }
+  /** Go on from a checkpoint of the run that did not end. */
+  | {
+      readonly type: 'resume';
+      readonly directory: string;
+      readonly checkpointId: number;
+      /** A newer one exists, but cannot be used. */
+      readonly skipped: readonly string[];
+    }
+  /** A new run from the snapshot that the user named. */
+  | { readonly type: 'restore'; readonly path: string; readonly isNewRun: boolean };
+
+export function decideStart(facts: StartFacts): StartDecision {
+  const { record, runningOwner, restorePath, fresh } = facts;
+  if (runningOwner !== null)
+    return refuse(
+      'JOB_ALREADY_RUNNING',
+      `job ${facts.jobId} is running already (${runningOwner}): wait for its end, stop it, or ` +
+        'start this one under another id with --job-id',
+    );
+  if (restorePath !== null) return { type: 'restore', path: restorePath, isNewRun: true };
+  if (fresh) return startFresh(facts);
+  if (record === null) return startUnknown(facts);
+  if (record.ended !== null && record.ended.status !== 'FAILED')
+    return startAfterEnd(facts, record);
+  if (!sameArguments(record.arguments, facts.arguments))
+    return refuse(
+      'JOB_ARGUMENTS_CHANGED',
+      `the run to be resumed was started with the arguments "${record.arguments.join(' ')}", not ` +
+        `"${facts.arguments.join(' ')}": give the same ones, or --fresh to start anew, or ` +
+        '--job-id for another run',
+    );
+  return resume(facts, record);
+}
+
+function startFresh(facts: StartFacts): StartDecision {
+  const { record, scanned, append, occupiedOutput } = facts;
+  if (record !== null && record.ended !== null && !append && occupiedOutput !== null)
+    return outputNotEmpty(occupiedOutput);
+  const newest = newestOf(scanned.filter((snapshot) => snapshot.status === 'valid'));
+  const note =
+    newest === null
+      ? 'fresh start'
+      : `fresh start, ignoring checkpoint ${newest.checkpointId} (${newest.directory})`;
+  return { type: 'empty', isNewRun: true, note };
+}
+
+function startUnknown({ jobId, scanned }: StartFacts): StartDecision {
+  const candidates = scanned.filter((snapshot) => snapshot.status !== 'incomplete');
+  if (candidates.length === 0)
+    return { type: 'empty', isNewRun: true, note: 'no earlier run, starts empty' };
+  return refuse(
+    'JOB_STATE_UNPROVEN',
+    `the record of earlier runs of job ${jobId} is missing, so its last state cannot be proven; ` +
+      `found in storage: ${list(candidates)}. Start from one of these with -s PATH, or with ` +
+      '--fresh from nothing',
+  );
+}
+
+function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
+  const status = record.ended?.status ?? 'FINISHED';
+  const word = status === 'CANCELED' ? 'cancelled' : 'finished';
+  if (sameArguments(record.arguments, facts.arguments))
+    return {
+      type: 'alreadyEnded',
+      message: `job ${record.jobName} (${facts.jobId}) already ${word}; use --fresh to run it again`,
+    };
+  if (facts.occupiedOutput !== null && !facts.append) return outputNotEmpty(facts.occupiedOutput);
+  const note = `the earlier run, with other arguments, has ${word}; starts empty`;
+  return { type: 'empty', isNewRun: true, note };
+}
+
+function resume(facts: StartFacts, record: JobRecord): StartDecision {
+  // Ids below belong to runs that were given up on purpose.
+  const mine = facts.scanned.filter((it) => it.checkpointId >= record.firstCheckpointId);
+  const recorded = record.completed.filter((it) => it.checkpointId >= record.firstCheckpointId);
+  const newestRecorded = recorded.at(-1) ?? null;
+  const valid = newestOf(mine.filter((snapshot) => snapshot.status === 'valid'));
+  const damaged = mine.filter((snapshot) => snapshot.status === 'damaged');
+  const newestDamaged = newestOf(damaged);
+  const unusable: string[] = [];
+  if (newestRecorded !== null && !mine.some((it) => isAt(it, newestRecorded.checkpointId)))
+    unusable.push(
+      `checkpoint ${newestRecorded.checkpointId} (${newestRecorded.directory}) is missing`,
+    );
+  if (
+    newestDamaged?.status === 'damaged' &&
+    newestDamaged.checkpointId > (valid?.checkpointId ?? 0)
+  )
+    unusable.push(`checkpoint ${newestDamaged.checkpointId} is damaged: ${newestDamaged.reason}`);
+  const provesNewest =
+    newestRecorded === null || (valid?.checkpointId ?? 0) >= newestRecorded.checkpointId;
+  if (unusable.length > 0 && !(provesNewest && newestDamaged === null) && !facts.allowOlder)
+    return unproven(unusable, valid, record.restoredFrom);
+  if (valid !== null)
+    return {
+      type: 'resume',
+      directory: valid.directory,
+      checkpointId: valid.checkpointId,
+      skipped: unusable,
+    };
+  if (unusable.length > 0 && record.restoredFrom === null) return unproven(unusable, null, null);
+  if (record.restoredFrom !== null)
+    return { type: 'restore', path: record.restoredFrom, isNewRun: false };
+  const note = 'the earlier run had completed no checkpoint, starts empty';
+  return { type: 'empty', isNewRun: false, note };
+}
+
+function unproven(
+  unusable: readonly string[],
+  older: ScannedSnapshot | null,
+  restoredFrom: string | null,
+): StartDecision {
+  const older_ =
+    older !== null
+      ? `an older one is good: checkpoint ${older.checkpointId} (${older.directory}); start from ` +
+        'it with -Dexecution.state-recovery.allow-older=true, results published since may then ' +
+        'repeat; '
+      : restoredFrom !== null
+        ? `the run was started from ${restoredFrom}: -s ${restoredFrom} starts from there again; `
+        : 'no older one is good; ';
+  return refuse(
+    'JOB_STATE_UNPROVEN',
+    `the last state of the job cannot be used: ${unusable.join('; ')}. ${older_}` +
+      '--fresh starts from nothing',
+  );
+}
+
+function outputNotEmpty(path: string): StartDecision {
+  return refuse(
+    'OUTPUT_NOT_EMPTY',
+    `an earlier run of this job has ended, and its output is still in ${path}: give --append to ` +
+      'add to it, or remove it, or choose another output',
+  );
+}
+
+function refuse(code: ErrorCode, message: string): StartDecision {
+  return { type: 'refuse', code, message };
+}
+
+function newestOf(snapshots: readonly ScannedSnapshot[]): ScannedSnapshot | null {
+  let newest: ScannedSnapshot | null = null;
+  for (const snapshot of snapshots)
+    if (newest === null || snapshot.checkpointId > newest.checkpointId) newest = snapshot;
+  return newest;
+}
+
+function isAt(snapshot: ScannedSnapshot, checkpointId: number): boolean {
+  return snapshot.checkpointId === checkpointId && snapshot.status !== 'incomplete';
+}
+
+function list(snapshots: readonly ScannedSnapshot[]): string {
+  return snapshots
+    .map((it) => `checkpoint ${it.checkpointId} (${it.status}, ${it.directory})`)
+    .join(', ');
+}
+
+function sameArguments(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((argument, index) => argument === b[index]);
+}
