@@ -2,7 +2,8 @@
  * A token bucket on the given clock: how a reader keeps to a number of records per second. It saves
  * up a tenth of a second, so that a pause is not followed by a flood.
  */
-import type { Clock } from '../base/clock.ts';
+import type { SourceReaderContext } from '../api/source.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 
 const BURST_SECONDS = 0.1;
 /** Waking up for every single record would cost more than reading it. */
@@ -40,5 +41,41 @@ export class RateLimiter {
   waitMs(): number {
     const wanted = Math.min(this.#burst, Math.max(1, this.#perSecond * WAKE_UP_SECONDS));
     return Math.max(0, ((wanted - this.#tokens) / this.#perSecond) * 1000);
+  }
+}
+
+/** A reader's share of the rate of its source, with the waking up that goes with it. */
+export class ReaderRate {
+  readonly #context: SourceReaderContext;
+  readonly #limiter: RateLimiter | null;
+  #timer: Timer | null = null;
+
+  /** `perSecond` is for all subtasks together; `null`: no limit. */
+  constructor(context: SourceReaderContext, perSecond: number | null) {
+    this.#context = context;
+    this.#limiter =
+      perSecond === null ? null : new RateLimiter(context.clock, perSecond / context.parallelism);
+  }
+
+  available(): number {
+    return this.#limiter?.available() ?? Infinity;
+  }
+
+  take(count: number): void {
+    this.#limiter?.take(count);
+  }
+
+  /** What `poll` answers when nothing is available: the task is woken up in time. */
+  wait(): 'nothing' {
+    const delayMs = this.#limiter?.waitMs() ?? 0;
+    this.#timer ??= this.#context.clock.schedule(delayMs, 'source rate', () => {
+      this.#timer = null;
+      this.#context.wakeUp();
+    });
+    return 'nothing';
+  }
+
+  close(): void {
+    this.#timer?.cancel();
   }
 }

@@ -5,8 +5,7 @@ import type {
   SourceReader,
   SourceReaderContext,
 } from '../../api/source.ts';
-import type { Timer } from '../../base/clock.ts';
-import { RateLimiter } from '../rate-limiter.ts';
+import { ReaderRate } from '../rate-limiter.ts';
 import type { FileSplit } from './file-split.ts';
 import { SplitReader } from './split-reader.ts';
 import type { SplitReaderOptions } from './split-reader.ts';
@@ -19,21 +18,18 @@ export interface FileSourceReaderOptions<T> extends SplitReaderOptions<T> {
 export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
   readonly #context: SourceReaderContext;
   readonly #options: FileSourceReaderOptions<T>;
-  readonly #limiter: RateLimiter | null;
+  readonly #rate: ReaderRate;
   readonly #waiting: FileSplit[] = [];
   #current: SplitReader<T> | null = null;
   #hasAsked = false;
   #isLastKnown = false;
-  #wakeUpTimer: Timer | null = null;
   /** Splits read to their end, being closed. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(context: SourceReaderContext, options: FileSourceReaderOptions<T>) {
     this.#context = context;
     this.#options = options;
-    const { rate } = options;
-    this.#limiter =
-      rate === null ? null : new RateLimiter(context.clock, rate / context.parallelism);
+    this.#rate = new ReaderRate(context, options.rate);
   }
 
   start(): void {
@@ -44,10 +40,10 @@ export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
     for (;;) {
       const reader = this.#currentReader();
       if (reader === null) return this.#isLastKnown ? 'end' : this.#ask();
-      const linesMax = this.#limiter === null ? Infinity : this.#limiter.available();
-      if (linesMax < 1) return this.#waitForRate();
+      const linesMax = this.#rate.available();
+      if (linesMax < 1) return this.#rate.wait();
       const result = reader.read(output, linesMax);
-      this.#limiter?.take(reader.lineCount);
+      this.#rate.take(reader.lineCount);
       if (result !== 'end') return result;
       this.#current = null;
       this.#close(reader);
@@ -76,7 +72,7 @@ export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
   }
 
   async close(): Promise<void> {
-    this.#wakeUpTimer?.cancel();
+    this.#rate.close();
     if (this.#current !== null) this.#close(this.#current);
     await Promise.all(this.#closing);
   }
@@ -94,18 +90,6 @@ export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
       this.#hasAsked = true;
       this.#context.sendSplitRequest();
     }
-    return 'nothing';
-  }
-
-  #waitForRate(): 'nothing' {
-    this.#wakeUpTimer ??= this.#context.clock.schedule(
-      this.#limiter?.waitMs() ?? 0,
-      'file source rate',
-      () => {
-        this.#wakeUpTimer = null;
-        this.#context.wakeUp();
-      },
-    );
     return 'nothing';
   }
 
