@@ -14,7 +14,7 @@ export type {
 export type { RestartStrategy } from './api/restart-strategy.ts';
 export { JobArguments, parseJobArguments } from './api/job-arguments.ts';
 export type { ArgumentValue, ArgumentValues } from './api/job-arguments.ts';
-export type { DataStream } from './api/streams/data-stream.ts';
+export type { DataStream, RecordOf } from './api/streams/data-stream.ts';
 export type { DataStreamSink } from './api/streams/data-stream-sink.ts';
 export type { SingleOutputStreamOperator } from './api/streams/single-output-stream-operator.ts';
 export type { KeyedStream } from './api/streams/keyed-stream.ts';

@@ -1,5 +1,5 @@
 /**
- * What the compiler infers for jobs, and what it refuses. The assignments to annotated constants are
+ * What the compiler infers for jobs, and what it refuses. Assignments to annotated constants are
  * the assertions: this file must compile. Refused calls stand in functions that never run.
  */
 import assert from 'node:assert/strict';
@@ -121,7 +121,7 @@ test('a keyed function knows its record, its key, its states and what it emits',
         // @ts-expect-error values are read-only
         seen.get().push(order);
         // @ts-expect-error no such state
-        ctx.state.other;
+        void ctx.state.other;
         // @ts-expect-error not a Total
         ctx.emit({ customer: 1 });
         return void [last, maybe, parts, byDay, sum, average, buffer];
@@ -137,7 +137,7 @@ test('a keyed function knows its record, its key, its states and what it emits',
   });
 });
 
-test('without a type for what it emits, a function emits anything and its result is unknown', () => {
+test('without a type for what it emits, a function emits anything and gives unknown', () => {
   compiles((env) => {
     const keyed = env.fromCollection(ORDERS).keyBy((order) => order.customer);
     const results = keyed.process({ onElement: (order, ctx) => ctx.emit(order.amount) });
@@ -210,6 +210,11 @@ test('transformations infer their results', () => {
       .map((order) => order.status)
       .filter((status) => status === 'paid');
     const either: DataStream<string | number> = names.union(generated);
+    orders.partitionCustom(
+      (order) => order.customer,
+      (customer, parallelism) => customer.length % parallelism,
+    );
+    const three: DataStream<string | number | Order> = names.union(generated, orders);
     const reduced: DataStream<Order> = orders.keyBy((o) => o.customer).reduce((a, _b) => a);
     const counted: DataStream<number> = orders
       .keyBy((o) => o.customer)
@@ -231,7 +236,7 @@ test('transformations infer their results', () => {
       env.enableCheckpointing('10 parsecs');
       return void wrong;
     });
-    return void [objects, words, emitted, paid, either, reduced, counted];
+    return void [objects, words, emitted, paid, either, three, reduced, counted];
   });
 });
 
@@ -267,12 +272,12 @@ test('connected and broadcast streams know both sides', () => {
           const limit: bigint | undefined = ctx.broadcast.limits.get(ctx.key);
           if (ctx.state.count.value < Number(limit)) ctx.emit(order);
           // @ts-expect-error only the broadcast side changes the state
-          ctx.broadcast.limits.put;
+          void ctx.broadcast.limits.put;
         },
         onBroadcastElement(rule, ctx) {
           ctx.broadcast.limits.put(rule.customer, rule.limit);
           // @ts-expect-error no key is current
-          ctx.state;
+          void ctx.state;
         },
       });
     const unkeyed: DataStream<Order> = orders.connect(broadcast).process({

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { renderConfigurationReference } from './config-reference.ts';
 
-const PAGE = new URL('../../../../docs/reference/configuration.md', import.meta.url);
+const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
+const PAGE = join(ROOT, 'docs', 'reference', 'configuration.md');
 
 test('the reference page of the configuration is the one made from the options', () => {
   const rendered = renderConfigurationReference();

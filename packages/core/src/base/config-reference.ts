@@ -24,10 +24,10 @@ So what is given at the start of a run wins over what the job says. Keys are Fli
 a key are accepted with a warning. An unknown key or a value that is not allowed ends the run before
 anything is read or written, in one line that says what is allowed.
 
-Durations are written \`500ms\`, \`10s\`, \`5 min\`, \`2h\` or \`1d\`, and mean milliseconds without a unit.
-Sizes are written \`64kb\` or \`32mb\`, in powers of 1024, and mean bytes without a unit. Case, \`-\` and
-\`_\` do not matter in words: \`exactly-once\` is \`EXACTLY_ONCE\`. Options without a default are set
-back with \`none\`.`;
+Durations are written \`500ms\`, \`10s\`, \`5 min\`, \`2h\` or \`1d\`; without a unit they are
+milliseconds. Sizes are written \`64kb\` or \`32mb\`, in powers of 1024; without a unit they are
+bytes. In words case, \`-\` and \`_\` do not matter: \`exactly-once\` is \`EXACTLY_ONCE\`. Options
+without a default are set back with \`none\`.`;
 
 /** The whole page, in Markdown. */
 export function renderConfigurationReference(): string {
@@ -38,8 +38,8 @@ export function renderConfigurationReference(): string {
     '## Running a job',
     tableOf(Object.keys(RUNTIME_OPTIONS)),
     '## Not supported yet',
-    'These are known, so that a configuration of Flink can be read; every value but the default is\n' +
-      'refused (`CONFIG_UNSUPPORTED`).',
+    'These are known, so that a configuration of Flink can be read; every value but the\n' +
+      'default is refused (`CONFIG_UNSUPPORTED`).',
     tableOf(Object.keys(LATER_OPTIONS)),
     '',
   ]

@@ -34,7 +34,7 @@ test('what is no duration, or finer than a millisecond, is refused and not round
 
 test('a wrong duration names its value and the forms that are allowed', () => {
   assert.throws(
-    () => parseDuration('-5s' as '5s'),
+    () => parseDuration('-5s'),
     (error) =>
       error instanceof ConfigurationError &&
       error.code === 'CONFIG_INVALID' &&

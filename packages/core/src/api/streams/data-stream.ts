@@ -15,6 +15,7 @@ import type {
   ProcessFunction,
   WatermarkStrategy,
 } from '../functions.ts';
+import type { Upstream } from '../stream-graph-builder.ts';
 import type { OperatorSpec, PartitionerSpec } from '../stream-graph.ts';
 import { BroadcastConnectedStream, BroadcastStream } from './broadcast-stream.ts';
 import { ConnectedStreams } from './connected-streams.ts';
@@ -22,6 +23,9 @@ import { KeyedStream } from './keyed-stream.ts';
 import type { SingleOutputStreamOperator } from './single-output-stream-operator.ts';
 import { callSite } from './stream-context.ts';
 import { TransformableStream, partsOf } from './transformable-stream.ts';
+
+/** The type of the records of a stream. */
+export type RecordOf<S> = S extends DataStream<infer T> ? T : never;
 
 export class DataStream<T> extends TransformableStream<T> {
   /** Handles each record with access to its timestamp, operator state and side outputs. */
@@ -49,14 +53,16 @@ export class DataStream<T> extends TransformableStream<T> {
   }
 
   /** This stream and the others as one; no order between them is promised. */
-  union<U>(...others: readonly DataStream<U>[]): DataStream<T | U> {
+  union<S extends readonly DataStream<unknown>[]>(
+    ...others: S
+  ): DataStream<T | RecordOf<S[number]>> {
     const { context, upstream } = partsOf(this);
     const at = callSite(context, this, 'union');
     for (const other of others)
       if (!(other instanceof DataStream))
         throw graphError(at, 'expected streams that are not keyed');
     const all = [...upstream, ...others.flatMap((other) => partsOf(other).upstream)];
-    if (new Set(all.map(({ node, sideOutput }) => `${node.id}/${sideOutput}`)).size < all.length)
+    if (all.some((one, index) => all.slice(0, index).some((other) => isSameOutput(one, other))))
       throw graphError(at, 'a stream cannot be united with itself: give it through a map first');
     return new DataStream({ context, upstream: all, keySelector: null });
   }
@@ -115,8 +121,11 @@ export class DataStream<T> extends TransformableStream<T> {
     return this.#partitioned({ type: 'global' });
   }
 
-  /** To the subtask that `partitioner` picks; it must depend on nothing but its arguments. */
-  partitionCustom<K>(partitioner: Partitioner<K>, keySelector: (value: T) => K): DataStream<T> {
+  /**
+   * To the subtask that `partitioner` picks for the key of a record; it must depend on nothing but
+   * its arguments. (The key comes first, other than in Flink, so that its type is inferred.)
+   */
+  partitionCustom<K>(keySelector: (value: T) => K, partitioner: Partitioner<K>): DataStream<T> {
     const at = callSite(partsOf(this).context, this, 'partitionCustom');
     requireFunction(at, partitioner, 'a function (key, parallelism) that returns a subtask');
     requireFunction(at, keySelector, 'a function that returns the key');
@@ -151,4 +160,8 @@ export class DataStream<T> extends TransformableStream<T> {
     const repartitioned = upstream.map((one) => ({ ...one, partitioner }));
     return new DataStream({ context, upstream: repartitioned, keySelector: null });
   }
+}
+
+function isSameOutput(a: Upstream, b: Upstream): boolean {
+  return a.node === b.node && a.sideOutput === b.sideOutput;
 }

@@ -12,7 +12,7 @@ export const CHECKPOINT_OPTIONS = {
   'execution.checkpointing.interval-during-backlog': {
     type: 'duration',
     default: null,
-    doc: 'Interval while a source works off a backlog: at least `interval`, or 0 for no checkpoints.',
+    doc: 'Interval while a source works off a backlog: 0 for none, else at least `interval`.',
   },
   'execution.checkpointing.mode': {
     type: 'enum',
