@@ -11,7 +11,7 @@ import {
   subscribe,
   trigger,
 } from './fixtures.ts';
-import { InputGate } from './input-gate.ts';
+import { CHANNEL_WINDOW, InputGate } from './input-gate.ts';
 import { ResultPartition } from './result-partition.ts';
 
 interface Activity {
@@ -160,34 +160,54 @@ test('an outdated producer or consumer that is deployed late changes nothing', (
   thread!.registerPartition(partitionOf([channel(0)]));
   thread!.registerGate(zombie);
   zombie.subscribeAll(0);
-  partition.emit(0, 'x', 1);
-  partition.flush();
-  assert.deepEqual(drain(gate), ['[x]']);
+  for (let i = 0; i < 3 * CHANNEL_WINDOW; i++) {
+    partition.emit(0, i, 1);
+    partition.flush();
+    assert.deepEqual(drain(gate), [`[${i}]`], 'credit still finds its producer');
+  }
   assert.deepEqual(drain(zombie), []);
 });
 
-test('frames for an execution that is gone are dropped, its successor is not touched', () => {
+test('frames for an execution that is gone are dropped, others of its vertex go on', () => {
   const { threads } = createThreads(1);
   const [thread] = threads;
-  const partition = partitionOf([channel(0)]);
-  const gate = gateOf(channel(0));
-  thread!.registerPartition(partition);
-  thread!.registerGate(gate);
-  gate.subscribeAll(0);
-  thread!.unregister(gate.execution);
-  partition.emit(0, 'x', 1);
-  partition.flush();
-  assert.deepEqual(drain(gate), []);
+  const descriptors = [0, 1].map((id) => channel(id, { producer: execution('a', id) }));
+  const partitions = descriptors.map((descriptor) => partitionOf([descriptor]));
+  const gates = descriptors.map(gateOf);
+  for (const partition of partitions) thread!.registerPartition(partition);
+  for (const gate of gates) {
+    thread!.registerGate(gate);
+    gate.subscribeAll(0);
+  }
+  thread!.unregister(gates[0]!.execution);
+  thread!.unregister(partitions[0]!.execution);
+  for (let i = 0; i < 3 * CHANNEL_WINDOW; i++) {
+    for (const partition of partitions) {
+      partition.emit(0, i, 1);
+      partition.flush();
+    }
+    assert.deepEqual(gates.map(drain), [[], [`[${i}]`]]);
+  }
+});
+
+test('the end of an attempt does not touch its successor in the same thread', () => {
+  const { threads } = createThreads(1);
+  const [thread] = threads;
   const next = channel(0, { producer: execution('a', 0, 2), consumer: execution('b', 0, 2) });
-  const nextGate = gateOf(next);
-  const nextPartition = partitionOf([next]);
-  thread!.registerGate(nextGate);
-  thread!.registerPartition(nextPartition);
-  nextGate.subscribeAll(0);
-  thread!.unregister(partition.execution);
-  nextPartition.emit(0, 'y', 1);
-  nextPartition.flush();
-  assert.deepEqual(drain(nextGate), ['[y]']);
+  const gate = gateOf(next);
+  const partition = partitionOf([next]);
+  thread!.registerPartition(partitionOf([channel(0)]));
+  thread!.registerGate(gateOf(channel(0)));
+  thread!.registerGate(gate);
+  thread!.registerPartition(partition);
+  gate.subscribeAll(0);
+  thread!.unregister(execution('a'));
+  thread!.unregister(execution('b'));
+  for (let i = 0; i < 3 * CHANNEL_WINDOW; i++) {
+    partition.emit(0, i, 1);
+    partition.flush();
+    assert.deepEqual(drain(gate), [`[${i}]`]);
+  }
 });
 
 test('a subscribe for frames that are gone is reported, once the producer knows', () => {
@@ -224,6 +244,19 @@ test('a link without room holds frames back, and pump sends them when there is r
     ['[x]', 'barrier1'],
     ['[x]', 'barrier1'],
   ]);
+});
+
+test('frames that waited for room in the link of a thread that died do not wait for ever', () => {
+  const { threads, links } = createThreads(2);
+  const partition = partitionOf([channel(0, { consumerSlot: 1 })]);
+  threads[0]!.registerPartition(partition);
+  threads[0]!.receive(subscribe(), 1);
+  links.get('0-1')!.capacity = 0;
+  partition.emit(0, 'x', 1);
+  partition.flush();
+  assert.equal(partition.allSent, false);
+  threads[0]!.removeLink(1);
+  assert.ok(partition.allSent);
 });
 
 test('what is meant for a dead thread is dropped; a thread never known is a fault', () => {

@@ -36,6 +36,11 @@ export interface ExchangeOptions {
   readonly onUnavailable?: (channel: ChannelDescriptor, consumerAttempt: Attempt) => void;
 }
 
+interface LinkEntry {
+  readonly link: DataLink;
+  readonly receive: (message: WireMessage) => void;
+}
+
 interface PendingSubscribe {
   readonly message: SubscribeMessage;
   readonly fromThread: number;
@@ -43,12 +48,10 @@ interface PendingSubscribe {
 
 export class DataExchange {
   readonly #options: ExchangeOptions;
-  readonly #links = new Map<number, DataLink>();
+  readonly #links = new Map<number, LinkEntry>();
   readonly #removedLinks = new Set<number>();
   readonly #gates = new Map<number, InputGate>();
   readonly #subpartitions = new Map<number, ResultSubpartition>();
-  /** Highest producer attempt ever registered, by channel. */
-  readonly #producerAttempts = new Map<number, Attempt>();
   /** Subscribes that came before their producer, by channel. */
   readonly #pending = new Map<number, PendingSubscribe>();
   /** Wait for room in a link. */
@@ -60,7 +63,8 @@ export class DataExchange {
 
   /** Before any task here talks to that thread. */
   addLink(threadId: number, link: DataLink): void {
-    this.#links.set(threadId, link);
+    const receive = (message: WireMessage): void => this.receive(message, threadId);
+    this.#links.set(threadId, { link, receive });
     this.#removedLinks.delete(threadId);
   }
 
@@ -68,19 +72,21 @@ export class DataExchange {
   removeLink(threadId: number): void {
     this.#links.delete(threadId);
     this.#removedLinks.add(threadId);
+    this.#retryWaiting();
   }
 
-  /** From now on consumers can subscribe, those that were early at once. */
+  /**
+   * From now on consumers can subscribe, those that were early at once. Ignored when a newer
+   * attempt of the producer is here: its deployment overtook this one.
+   */
   registerPartition(partition: ResultPartition): void {
     for (const subpartition of partition.subpartitions) {
-      const { channelId, producer } = subpartition.descriptor;
-      const known = this.#producerAttempts.get(channelId);
-      if (known !== undefined && compareAttempts(producer.attempt, known) < 0) continue;
-      this.#producerAttempts.set(channelId, producer.attempt);
+      const { channelId } = subpartition.descriptor;
+      const present = this.#subpartitions.get(channelId);
+      if (present && compareAttempts(attemptOf(present), attemptOf(subpartition)) > 0) continue;
       this.#subpartitions.set(channelId, subpartition);
       const pending = this.#pending.get(channelId);
       if (pending === undefined) continue;
-      if (compareAttempts(pending.message.producerAttempt, producer.attempt) > 0) continue;
       this.#pending.delete(channelId);
       this.#subscribe(pending.message, pending.fromThread);
     }
@@ -124,32 +130,38 @@ export class DataExchange {
   /** Moves messages of all links, and sends what waited for room. True when anything moved. */
   pump(): boolean {
     let moved = false;
-    for (const [threadId, link] of this.#links)
-      moved = link.poll((message) => this.receive(message, threadId)) || moved;
-    if (!moved || this.#waiting.size === 0) return moved;
+    for (const { link, receive } of this.#links.values()) moved = link.poll(receive) || moved;
+    if (moved && this.#waiting.size > 0) this.#retryWaiting();
+    return moved;
+  }
+
+  #retryWaiting(): void {
     const waiting = this.#waiting;
     this.#waiting = new Set();
     for (const subpartition of waiting) subpartition.transmit();
     this.#activity();
-    return true;
   }
 
+  /** To the producer's attempt if it is here, else kept: it may still come. Of several the newest. */
   #subscribe(message: SubscribeMessage, fromThread: number): void {
     const { channelId, producerAttempt } = message;
-    const subpartition = this.#subpartitions.get(channelId);
-    if (subpartition && isSameAttempt(subpartition.descriptor.producer.attempt, producerAttempt)) {
-      const outcome = subpartition.subscribe(message, (frame, sender) =>
-        this.#sendDownstream(fromThread, frame, sender),
-      );
-      if (outcome === 'unavailable')
-        this.#options.onUnavailable?.(subpartition.descriptor, message.connection.consumerAttempt);
-      return this.#activity();
+    const present = this.#subpartitions.get(channelId);
+    if (present && isSameAttempt(attemptOf(present), producerAttempt)) {
+      this.#connect(present, message, fromThread);
+      return;
     }
-    const known = this.#producerAttempts.get(channelId);
-    if (known !== undefined && compareAttempts(producerAttempt, known) <= 0) return;
     const pending = this.#pending.get(channelId)?.message;
     if (pending !== undefined && compareSubscribes(message, pending) < 0) return;
     this.#pending.set(channelId, { message, fromThread });
+  }
+
+  #connect(to: ResultSubpartition, message: SubscribeMessage, fromThread: number): void {
+    const outcome = to.subscribe(message, (frame, sender) =>
+      this.#sendDownstream(fromThread, frame, sender),
+    );
+    if (outcome === 'unavailable')
+      this.#options.onUnavailable?.(to.descriptor, message.connection.consumerAttempt);
+    this.#activity();
   }
 
   #sendUpstream(channel: ChannelDescriptor, message: SubscribeMessage | CreditMessage): void {
@@ -168,8 +180,8 @@ export class DataExchange {
       this.receive(message, threadId);
       return true;
     }
-    const link = this.#links.get(thread);
-    if (link !== undefined) return link.send(message);
+    const entry = this.#links.get(thread);
+    if (entry !== undefined) return entry.link.send(message);
     assert(this.#removedLinks.has(thread), `there is no link to thread ${thread}`);
     return true;
   }
@@ -181,6 +193,10 @@ export class DataExchange {
 
 export function createExchange(options: ExchangeOptions): DataExchange {
   return new DataExchange(options);
+}
+
+function attemptOf(subpartition: ResultSubpartition): Attempt {
+  return subpartition.descriptor.producer.attempt;
 }
 
 function isSameExecution(a: ExecutionRef, b: ExecutionRef): boolean {

@@ -19,6 +19,10 @@ import type { Connection, Frame, WireMessage } from './frame.ts';
 
 export const HEADER_BYTES = 50;
 
+const PAYLOAD_BYTES = 1 << 16;
+/** A buffer that grew beyond this is not kept for the next message. */
+const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Part of the format: a number is never used again for something else. */
 const RECORDS = 1;
 const WATERMARK = 2;
@@ -51,7 +55,7 @@ interface Header {
 export class FrameCodec {
   readonly #batches: BatchCodec;
   readonly #header: BinaryWriter = new BinaryWriter(HEADER_BYTES);
-  readonly #payload: BinaryWriter = new BinaryWriter(1 << 16);
+  #payload: BinaryWriter = new BinaryWriter(PAYLOAD_BYTES);
 
   constructor(batches: BatchCodec) {
     this.#batches = batches;
@@ -59,6 +63,7 @@ export class FrameCodec {
 
   /** Throws `SerializationError` when a record cannot be encoded. */
   encode(message: WireMessage): EncodedMessage {
+    if (this.#payload.length > KEPT_BYTES_MAX) this.#payload = new BinaryWriter(PAYLOAD_BYTES);
     this.#payload.reset();
     const { channelId, connection } = message;
     const rest = this.#encodeRest(message);

@@ -237,6 +237,34 @@ test('a log serves a new connection from any frame that no completed checkpoint 
   assert.equal(first.subscribe(early, consumer.send), 'unavailable');
 });
 
+test('a new connection starts with its own credit and behind the barriers it already has', () => {
+  const { partition, first } = createPartition({ logged: true });
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  emitAll(partition, ['x']);
+  partition.broadcastBarrier(trigger(1));
+  for (const value of ['y', 'z']) {
+    emitAll(partition, [value]);
+    partition.flush();
+  }
+  consumer.take();
+  const again = subscribe({ connection: connection(1), from: 1, credit: 1 });
+  first.subscribe(again, consumer.send);
+  assert.deepEqual(consumer.take(), ['barrier1@1', '[y]@1'], 'of a running checkpoint');
+  first.subscribe({ ...again, connection: connection(2), from: 2 }, consumer.send);
+  assert.deepEqual(consumer.take(), ['[z]@2']);
+});
+
+test('without a log a barrier is forgotten once it is sent', () => {
+  const { partition, first } = createPartition();
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  partition.broadcastBarrier(trigger(1));
+  consumer.take();
+  first.subscribe(subscribe({ connection: connection(1) }), consumer.send);
+  assert.deepEqual(consumer.take(), []);
+});
+
 test('the log is cut at a completed mark, never by an abort', () => {
   const { partition, first } = createPartition({ logged: true });
   first.subscribe(subscribe(), new Recorder().send);

@@ -65,7 +65,7 @@ export class ResultSubpartition {
   #base = 0;
   #next = 0;
   #frames: NumberedFrame[] = [];
-  /** Barriers stay until their checkpoint is over, so that a new connection gets them again. */
+  /** With a log, barriers stay until their checkpoint is over: a new connection gets them again. */
   #controls: ControlEntry[] = [];
 
   #values: unknown[] | null = null;
@@ -185,8 +185,7 @@ export class ResultSubpartition {
     for (const entry of this.#controls) {
       entry.sent = entry.at < message.from || checkpointId(entry.frame) <= message.ignoreUpTo;
     }
-    if (!this.#options.logged) this.#truncate(this.#next);
-    this.#updateFull();
+    if (!this.#options.logged) this.#dropSent();
     this.transmit();
     return 'connected';
   }
@@ -270,6 +269,7 @@ export class ResultSubpartition {
     if (control !== undefined && control.at === this.#next) {
       control.sent = true;
       assert(this.#sendFrame(control.at, control.frame), 'a link refused a control frame');
+      if (!this.#options.logged) this.#dropSent();
       return true;
     }
     assert(control === undefined || control.at > this.#next, 'an unsent barrier was passed');
@@ -278,8 +278,13 @@ export class ResultSubpartition {
     if (!this.#sendFrame(this.#next, frame)) return false;
     this.#next++;
     this.#credit--;
-    if (!this.#options.logged) this.#truncate(this.#next);
+    if (!this.#options.logged) this.#dropSent();
     return true;
+  }
+
+  #dropSent(): void {
+    this.#truncate(this.#next);
+    if (this.#controls.length > 0) this.#controls = this.#controls.filter((entry) => !entry.sent);
   }
 
   #sendFrame(position: number, frame: NumberedFrame | ControlFrame): boolean {

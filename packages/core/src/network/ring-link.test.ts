@@ -10,13 +10,25 @@ import { RingLink } from './ring-link.ts';
 import { createRingBuffer } from './shared-ring.ts';
 import { ThreadSignal, createSignalBuffer } from './thread-signal.ts';
 
-function createPair(capacityBytes: number): { a: RingLink; b: RingLink } {
+/** Two ends; `wakes` tells whether an action of `end` would wake the other end out of a sleep. */
+function createPair(capacityBytes: number): {
+  a: RingLink;
+  b: RingLink;
+  wakes: (end: 'a' | 'b', action: () => void) => boolean;
+} {
   const [there, back] = [createRingBuffer(capacityBytes), createRingBuffer(capacityBytes)];
   const codec = new FrameCodec(new GeneralBatchCodec());
-  const peer = new ThreadSignal(createSignalBuffer());
+  const [ofA, ofB] = [createSignalBuffer(), createSignalBuffer()];
+  const wakes = (end: 'a' | 'b', action: () => void): boolean => {
+    const word = new Int32Array(end === 'a' ? ofB : ofA);
+    word[0] = 1;
+    action();
+    return word[0] === 0;
+  };
   return {
-    a: new RingLink({ outgoing: there, incoming: back, peer, codec }),
-    b: new RingLink({ outgoing: back, incoming: there, peer, codec }),
+    a: new RingLink({ outgoing: there, incoming: back, peer: new ThreadSignal(ofB), codec }),
+    b: new RingLink({ outgoing: back, incoming: there, peer: new ThreadSignal(ofA), codec }),
+    wakes,
   };
 }
 
@@ -88,6 +100,24 @@ test('poll says whether anything moved, in either direction', () => {
     a.poll(() => undefined),
     true,
     'flushed',
+  );
+});
+
+test('the peer is woken when there is something to read, and when there is room again', () => {
+  const { a, b, wakes } = createPair(128);
+  assert.ok(wakes('a', () => a.send(message(0, records('x'.repeat(200))))));
+  assert.equal(
+    wakes('a', () => a.poll(() => undefined)),
+    false,
+    'nothing moved',
+  );
+  assert.ok(
+    wakes('b', () => received(b)),
+    'room for the rest',
+  );
+  assert.ok(
+    wakes('a', () => a.poll(() => undefined)),
+    'the rest',
   );
 });
 

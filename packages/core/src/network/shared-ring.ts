@@ -19,6 +19,8 @@ const TAIL = 16;
 const WANTS_SPACE = 32;
 const HEADER_BYTES = 192;
 const LENGTH_BYTES = 4;
+/** A reader's buffer that grew beyond this shrinks with the next message that does not need it. */
+const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
 /** 4 MiB: about a hundred full batches, so that a thread that pauses stops no other. */
 export const RING_BYTES: number = 4 * 1024 * 1024;
@@ -119,7 +121,7 @@ export class RingReader {
   readonly #length = new Uint8Array(LENGTH_BYTES);
   readonly #lengthView: DataView = new DataView(this.#length.buffer);
   #lengthFilled = 0;
-  /** Grows with the largest message and is used again. */
+  /** Used again for the next message. */
   #message: Uint8Array = new Uint8Array(1024);
   #messageLength = 0;
   #messageFilled = 0;
@@ -140,8 +142,7 @@ export class RingReader {
       if (this.#lengthFilled < LENGTH_BYTES) return null;
       this.#messageLength = this.#lengthView.getUint32(0, true);
       this.#messageFilled = 0;
-      if (this.#messageLength > this.#message.length)
-        this.#message = new Uint8Array(Math.max(this.#messageLength, this.#message.length * 2));
+      this.#fitMessage();
     }
     this.#messageFilled += this.#take(this.#message, this.#messageFilled, this.#messageLength);
     if (this.#messageFilled < this.#messageLength) return null;
@@ -153,6 +154,13 @@ export class RingReader {
   takeSpaceWanted(): boolean {
     if (Atomics.load(this.#words, WANTS_SPACE) === 0) return false;
     return Atomics.exchange(this.#words, WANTS_SPACE, 0) === 1;
+  }
+
+  #fitMessage(): void {
+    const [needed, size] = [this.#messageLength, this.#message.length];
+    if (needed > size) this.#message = new Uint8Array(Math.max(needed, size * 2));
+    else if (size > KEPT_BYTES_MAX && needed <= KEPT_BYTES_MAX)
+      this.#message = new Uint8Array(KEPT_BYTES_MAX);
   }
 
   /** Copies what is there into target[from, to); returns how much. Frees it for the writer. */
