@@ -155,6 +155,19 @@ test('slot sharing groups are inherited, and part chains', () => {
   ]);
 });
 
+test('an operator whose inputs are of several groups joins the default group', () => {
+  const graph = streamGraphOf(
+    {
+      a: { ...source, slotSharingGroup: 'a' },
+      b: { ...source, slotSharingGroup: 'b' },
+      both: sink,
+    },
+    { 'a -> both': null, 'b -> both': null },
+  );
+  const groups = compile(graph).jobGraph.vertices.map((it) => it.slotSharingGroup);
+  assert.deepEqual(groups, ['a', 'b', 'default']);
+});
+
 test('the maximum parallelism is derived, or fixed by operator or job', () => {
   const graph = streamGraphOf(
     { source, totals: { ...keyed(), maxParallelism: 64 }, sink },
@@ -290,6 +303,11 @@ test('an operator without uid keeps its id when unrelated things change [R055]',
     { 'source -> map': null, 'map -> totals': byKey, 'totals -> sink': null },
   );
   assert.notEqual(idOf(withMap), before);
+  const unkeyed = streamGraphOf(
+    { source, totals: nameless, sink },
+    { 'source -> totals': null, 'totals -> sink': null },
+  );
+  assert.notEqual(idOf(unkeyed), before);
 });
 
 test('operators without uid in like places have different ids', () => {

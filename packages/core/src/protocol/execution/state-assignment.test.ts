@@ -123,6 +123,15 @@ test('broadcast state missing in some subtasks is taken from the others', () => 
   assert.deepEqual(letters(assign(metadata, sourceOf(2)), 'rules', 2), ['b', 'b']);
 });
 
+test('a subtask that has broadcast state of its own keeps it', () => {
+  const metadata = snapshotOf(sourceOf(3), {
+    states: {
+      source: (subtask) => (subtask === 1 ? null : { broadcast: { rules: 'a-c'[subtask] ?? '' } }),
+    },
+  });
+  assert.deepEqual(letters(assign(metadata, sourceOf(3)), 'rules', 3), ['a', 'c', 'c']);
+});
+
 test('keyed state goes to the owners of its key groups, with the files that hold it', () => {
   const metadata = snapshotOf(sumOf({ parallelism: 3 }), {
     states: { sum: () => ({ keyed: true }) },
@@ -200,6 +209,16 @@ test('state of a removed operator is refused, naming it and candidates [I-70] [R
   assert.doesNotMatch(message, /[0-9a-f]{32}/);
 });
 
+test('an operator that has state of its own in the snapshot is no candidate [R053]', () => {
+  const before = jobGraphOf({ source: 1, c: 1, d: 1 }, ['source -hash-> c', 'source -hash-> d']);
+  const metadata = snapshotOf(before, { states: { c: () => ({ keyed: true }) } });
+  const after = jobGraphOf({ source: 1, d: 1 }, ['source -hash-> d']);
+  assert.match(
+    messageOf(() => assign(metadata, after)),
+    /"c" .* has no home in this job; candidates: none/,
+  );
+});
+
 test('state of a removed operator is dropped when that is allowed, and said so [I-70]', () => {
   const before = sumOf({ parallelism: 1, operators: ['c'] });
   const metadata = snapshotOf(before, { states: { c: () => ({ keyed: true }) } });
@@ -267,11 +286,19 @@ test('channels begin anew when the job has others', () => {
     jobGraphOf({ source: 2, sum: 3 }, ['source -rescale-> sum']),
     jobGraphOf({ source: 2, sum: 2 }, ['source -hash-> sum']),
     jobGraphOf({ source: 2, sum: 2, extra: 1 }, ['source -rescale-> sum', 'sum -hash-> extra']),
+    jobGraphOf({ source: 2, extra: 2, sum: 2 }, ['source -rescale-> sum']),
   ];
   for (const after of others) {
     const { inputs } = taskOf(assign(snapshotOf(before), after), 'sum', 0);
     assert.deepEqual(inputs, []);
   }
+});
+
+test('channels begin anew when other producers feed them', () => {
+  const vertices = { a: 1, b: 1, sum: 1 };
+  const before = jobGraphOf(vertices, ['a -hash-> sum', 'b -hash-> sum']);
+  const after = jobGraphOf(vertices, ['b -hash-> sum', 'a -hash-> sum']);
+  assert.deepEqual(taskOf(assign(snapshotOf(before), after), 'sum', 0).inputs, []);
 });
 
 test('records in flight are never left out silently', () => {
@@ -288,6 +315,17 @@ test('records in flight are never left out silently', () => {
   assert.match(
     messageOf(() => assign(unaligned, graph)),
     /records in flight at "sink"/,
+  );
+  const [producer] = source.subtasks;
+  assert.ok(producer);
+  const outputs = producer.outputs.map((output) => ({ ...output, e: output.mark + 1 }));
+  const unsent = {
+    ...metadata,
+    vertices: [{ ...source, subtasks: [{ ...producer, outputs }] }, sink],
+  };
+  assert.match(
+    messageOf(() => assign(unsent, graph)),
+    /records in flight at "source"/,
   );
 });
 
