@@ -142,7 +142,7 @@ export class DataExchange {
     this.#activity();
   }
 
-  /** To the producer's attempt if it is here, else kept: it may still come. Of several the newest. */
+  /** To the producer's attempt if it is here; else the newest is kept: it may still come. */
   #subscribe(message: SubscribeMessage, fromThread: number): void {
     const { channelId, producerAttempt } = message;
     const present = this.#subpartitions.get(channelId);

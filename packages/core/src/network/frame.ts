@@ -29,7 +29,7 @@ export type ControlFrame =
 
 export type Frame = NumberedFrame | ControlFrame;
 
-/** Names the pair of attempts a frame was sent for; `subscribe` counts the consumer's subscribes. */
+/** Names the pair of attempts a frame is for; `subscribe` counts the consumer's subscribes. */
 export interface Connection {
   readonly consumerAttempt: Attempt;
   readonly subscribe: number;

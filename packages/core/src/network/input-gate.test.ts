@@ -71,7 +71,7 @@ test('channels take turns, so that a busy one does not starve another', () => {
   assert.deepEqual(world.drain(), ['0:[a]', '1:[x]', '0:[b]', '0:[c]']);
 });
 
-test('a barrier comes out behind the frames before it; a blocked channel keeps what follows', () => {
+test('a barrier comes out in its place; a blocked channel keeps what follows', () => {
   const world = new World(2).start();
   const [first] = world.gate.channels;
   world.arrive(0, record('a'));
@@ -99,7 +99,7 @@ test('the task hears of the first frame that can be polled, also through an unbl
   assert.equal(world.available, 2);
 });
 
-test('a frame counts as part of the state once it is consumed, at the latest by the next poll', () => {
+test('a frame is part of the state once it is consumed, at the latest by the next poll', () => {
   const world = new World(1).start();
   const [only] = world.gate.channels;
   world.arrive(0, record('a'));
@@ -199,7 +199,7 @@ test('a second subscribe asks from the next frame and only for what there is roo
   assert.equal(world.gate.receive(world.message(0, record('c'))), false, 'of the old connection');
 });
 
-test('aligned positions are those of the barrier; a channel without one is cut where it stands', () => {
+test('positions are those of the barrier; a channel without one is cut where it stands', () => {
   const world = new World(2).start();
   world.arrive(0, record('a'));
   world.arrive(0, barrier(1));

@@ -117,7 +117,7 @@ export class InputGate {
     return { channel, frame };
   }
 
-  /** The numbered frame polled last is part of the state now: `k` rises, the producer gets credit. */
+  /** The numbered frame polled last is in the state now: `k` rises, the producer gets credit. */
   consumed(): void {
     const channel = this.#inHand;
     if (channel === null) return;

@@ -78,7 +78,7 @@ export class ResultPartition {
       this.subpartitions.find((it) => it.descriptor.channelId === channelId)?.restore(mark);
   }
 
-  /** `timestamp` NaN: the record has none. The value is handed over and must not change again. */
+  /** `timestamp` NaN: the record has none. The value is handed over: it must not change. */
   emit(channelIndex: number, value: unknown, timestamp: number): void {
     const subpartition = this.subpartitions[channelIndex];
     assert(subpartition !== undefined, 'emitted to a channel that does not exist');
@@ -94,7 +94,7 @@ export class ResultPartition {
     for (const subpartition of this.subpartitions) subpartition.flush();
   }
 
-  /** Must not fall. Leaves with the next flush or record; of several in a row only the last does. */
+  /** Must not fall. Leaves with the next flush or record, of several in a row only the last. */
   broadcastWatermark(timestamp: number): void {
     for (const subpartition of this.subpartitions) subpartition.appendWatermark(timestamp);
   }
@@ -116,7 +116,7 @@ export class ResultPartition {
     });
   }
 
-  /** Tells consumers not to wait for this checkpoint; a barrier of it not yet sent is taken back. */
+  /** Tells consumers not to wait for this checkpoint; its barrier is taken back if still unsent. */
   broadcastCancel(checkpointId: number): void {
     this.abort(checkpointId);
     this.#broadcastControl({ kind: 'cancel', checkpointId });

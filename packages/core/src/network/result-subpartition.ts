@@ -65,7 +65,7 @@ export class ResultSubpartition {
   #base = 0;
   #next = 0;
   #frames: NumberedFrame[] = [];
-  /** With a log, barriers stay until their checkpoint is over: a new connection gets them again. */
+  /** With a log, barriers stay until their checkpoint is over, to be sent again. */
   #controls: ControlEntry[] = [];
 
   #values: unknown[] | null = null;
@@ -129,7 +129,7 @@ export class ResultSubpartition {
     if (length >= BATCH_SIZE) this.#closeBatch();
   }
 
-  /** A watermark gets its number at the next flush, or record: until then a later one replaces it. */
+  /** Gets its number with the next flush or record; until then a later one replaces it. */
   appendWatermark(timestamp: number): void {
     this.#closeBatch();
     this.#pendingWatermark = timestamp;

@@ -85,7 +85,7 @@ export class RingWriter {
     if (now < bytes.length) this.#waiting.push(bytes.slice(now));
   }
 
-  /** Free bytes. Short of `needed` (1 by default) it asks the reader for a wake, then looks again. */
+  /** Free bytes. Short of `needed` it asks the reader for a wake, then looks again. */
   #room(needed = 1): number {
     const room = this.#free();
     if (room >= needed) return room;
