@@ -1,7 +1,11 @@
 /**
- * `@weir/core`: what a job imports. Re-exports only, and nothing here loads an HTTP server, a
- * bundler, a schema or YAML library: the engine behind `runJob` is loaded when it is called.
+ * `@weir/core`: what a job imports. Nothing here loads the engine, an HTTP server, a bundler, a
+ * schema or YAML library; the engine behind `runJob` is loaded when it is called.
  */
+import type { Job } from './api/job.ts';
+import type { RunOutcome } from './cluster/run-contract.ts';
+import type { RunJobOptions } from './cluster/run-job.ts';
+
 export { job, isJob } from './api/job.ts';
 export type { Job } from './api/job.ts';
 export { StreamExecutionEnvironment } from './api/stream-execution-environment.ts';
@@ -12,7 +16,7 @@ export type {
   CheckpointRetention,
 } from './api/checkpoint-config.ts';
 export type { RestartStrategy } from './api/restart-strategy.ts';
-export { JobArguments, parseJobArguments } from './api/job-arguments.ts';
+export { JobArguments } from './api/job-arguments.ts';
 export type { ArgumentValue, ArgumentValues } from './api/job-arguments.ts';
 export type { DataStream, RecordOf } from './api/streams/data-stream.ts';
 export type { DataStreamSink } from './api/streams/data-stream-sink.ts';
@@ -72,3 +76,20 @@ export type { FileReader, FileStat, FileSystem, FileWriter } from './base/file-s
 export type { Logger, LogLevel } from './base/logger.ts';
 export type { Random } from './base/random.ts';
 export * from './connectors/index.ts';
+export type { RunEvent, RunOutcome } from './cluster/run-contract.ts';
+export type { RunJobOptions } from './cluster/run-job.ts';
+
+/**
+ * Runs a job to its end: in the present thread when given as an object, in worker threads when
+ * given as the URL or path of its module.
+ *
+ * @returns how the run ended.
+ * @throws what made the job fail, or why it could not start; errors carry `code` and `kind`.
+ */
+export async function runJob(
+  job: Job | URL | string,
+  options?: RunJobOptions,
+): Promise<RunOutcome> {
+  const engine = await import('./cluster/run-job.ts');
+  return engine.runJob(job, options);
+}

@@ -5,6 +5,7 @@ import { WeirError } from '../base/errors.ts';
 import { buildStreamGraph } from './build-stream-graph.ts';
 import type { BuildOptions } from './build-stream-graph.ts';
 import { isJob, job } from './job.ts';
+import type { SinkWriterContext } from './sink.ts';
 import type { StreamExecutionEnvironment } from './stream-execution-environment.ts';
 
 /** Typed so that the compiler lets them through, as it does in JavaScript. */
@@ -128,6 +129,18 @@ test('arguments that the job never asked for are known afterwards', () => {
   );
   assert.deepEqual(settings.argumentsRead, ['input', 'rate']);
   assert.deepEqual(settings.argumentsUnread, ['ouptut']);
+});
+
+test('print writes to the console of the run', () => {
+  const lines: string[] = [];
+  const { graph } = build((env) => void env.fromCollection(['a']).print(), {
+    printLine: (line) => lines.push(line),
+  });
+  const { spec } = graph.nodes[1]!;
+  assert.ok(spec.type === 'sink');
+  const writer = spec.sink.createWriter({ subtask: 0, parallelism: 1 } as SinkWriterContext, []);
+  writer.write('a', { timestamp: 0, watermark: 0 });
+  assert.deepEqual(lines, ['a']);
 });
 
 test('warnings of the configuration are handed on', () => {

@@ -43,6 +43,15 @@ test('a file may nest its keys, or write them in one piece', () => {
   assert.equal(configuration.originOf(INTERVAL), 'weir.yaml');
 });
 
+test('a section of a file may be empty, a key without a value may not', () => {
+  const file = { execution: { checkpointing: null }, heartbeat: null };
+  assert.deepEqual(Configuration.fromObject(file, 'weir.yaml').keys(), []);
+  assert.match(
+    messageOf(() => Configuration.fromObject({ [TIMEOUT]: null }, 'weir.yaml')),
+    /execution\.checkpointing\.timeout: null/,
+  );
+});
+
 test('a later layer wins over an earlier one, key by key', () => {
   const code = Configuration.of({ [INTERVAL]: '10s', [TIMEOUT]: '1 min' }, 'orders.ts:4');
   const given = Configuration.fromProperties([`${INTERVAL}=5s`]);

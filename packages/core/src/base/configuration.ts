@@ -52,6 +52,7 @@ export class Configuration {
     const settings = new Map<ConfigKey, Setting>();
     const warnings: string[] = [];
     for (const [key, raw] of flatten(object, '')) {
+      if (raw === null && isSection(key)) continue;
       const keys = resolveKey(key, origin);
       if (keys[0] !== key)
         warnings.push(`${key} (${origin}) is an older name of ${keys.join(' and ')}`);
@@ -142,6 +143,11 @@ function resolveKey(key: string, origin: string): readonly ConfigKey[] {
   throw new ConfigurationError(`${key} (${origin}) is not a configuration key${suggestion}`, {
     details: { key, origin },
   });
+}
+
+/** Whether a key is only the beginning of others; a file may leave such a section empty. */
+function isSection(key: string): boolean {
+  return !isConfigKey(key) && CONFIG_KEYS.some((one) => one.startsWith(`${key}.`));
 }
 
 function isConfigKey(key: string): key is ConfigKey {
