@@ -50,7 +50,7 @@ export interface CleanUpReport {
 export interface CheckpointStorage {
   readonly kind: 'filesystem' | 'jobmanager';
 
-  /** Makes a durable, empty place for a checkpoint; the result goes into `CheckpointOptions`. */
+  /** Makes an empty place for a checkpoint; the result goes into `CheckpointOptions.location`. */
   prepareCheckpoint(checkpointId: number): Promise<string>;
 
   /** Makes `savepoint-<6 of job id>-<suffix>` in `targetDirectory`; `suffix` should be random. */

@@ -43,9 +43,6 @@ const PAUSE_MS_MAX = 5_000;
 export class DirectoryLog implements CompareAndAppendLog {
   readonly #io: LogIo;
   readonly #directory: string;
-  readonly #ownPermanent = new Set<number>();
-  /** Everything below has been compacted by this process. */
-  #compactedBelow = 0;
   #isPrepared = false;
   #isClosed = false;
   #wake: () => void = () => undefined;
@@ -70,9 +67,7 @@ export class DirectoryLog implements CompareAndAppendLog {
         await this.#prepare();
         await writeFileDurably(fileSystem, temporary, bytes);
       });
-      const outcome = await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
-      if (outcome === 'appended' && permanent) this.#ownPermanent.add(sequence);
-      return outcome;
+      return await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
     } finally {
       await this.#removeQuietly(temporary);
     }
@@ -91,17 +86,11 @@ export class DirectoryLog implements CompareAndAppendLog {
   }
 
   async compact(): Promise<void> {
-    const older = [...(await this.#sequences())];
-    const newest = older.pop();
-    if (newest === undefined) return;
-    for (const sequence of older.reverse()) {
-      if (sequence < this.#compactedBelow) break;
-      if (this.#ownPermanent.has(sequence)) continue;
+    for (const sequence of (await this.#sequences()).slice(0, -1).reverse()) {
       // Whoever wrote a claim compacted what was below it.
       if (await this.#isPermanent(sequence)) break;
       await this.#io.fileSystem.remove(this.#path(sequence));
     }
-    this.#compactedBelow = newest;
   }
 
   close(): void {

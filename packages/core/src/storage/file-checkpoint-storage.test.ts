@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
+import { seededRandom } from '../base/random.ts';
 import { FaultyFileSystem } from './faulty-file-system.ts';
 import { FileCheckpointStorage } from './file-checkpoint-storage.ts';
 import { MemoryFileSystem } from './memory-file-system.ts';
@@ -227,6 +228,11 @@ test('unwanted data are removed from a pending checkpoint, others stay [I-15]', 
 
 test('data elsewhere are not removed as unwanted', async () => {
   const world = setUp();
+  const earlier = await world.storage.prepareCheckpoint(5);
+  const data = await writeData(world, earlier, 0);
+  const reused = `${earlier}/${dataFileName(execution(0))}`;
+  await world.storage.discardData('/elsewhere/chk-6', { ...data, path: reused } as never);
+  assert.notEqual(await world.memory.stat(reused), null);
   const location = await world.storage.prepareCheckpoint(1);
   const path = `${JOB_DIRECTORY}/shared/${sharedFileName(1, 'sst')}`;
   const shared = await writeShared(world.memory, path, 'x');
@@ -272,18 +278,18 @@ test('a file written while its checkpoint is discarded does not keep the directo
 });
 
 test('a crash while discarding leaves no damaged snapshot: _metadata goes first', async () => {
-  for (let step = 0; ; step++) {
-    const world = setUp();
-    const location = await complete(world, 1);
-    world.fileSystem.stopAfter(step);
-    const discarding = world.storage.discard(location);
-    void discarding.catch(() => undefined);
-    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-    const isDone = !world.fileSystem.isStopped;
-    world.memory.crash();
-    const [found] = await setUp(world.memory).storage.scan();
-    assert.notEqual(found?.status, 'damaged', `after ${step} operations`);
-    if (isDone) break;
+  for (let seed = 0; seed < 8; seed++) {
+    for (let step = 0, isDone = false; !isDone; step++) {
+      const world = setUp();
+      const location = await complete(world, 1);
+      world.fileSystem.stopAfter(step);
+      void world.storage.discard(location);
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+      isDone = !world.fileSystem.isStopped;
+      world.memory.crash(seededRandom(seed));
+      const [found] = await setUp(world.memory).storage.scan();
+      assert.notEqual(found?.status, 'damaged', `after ${step} operations`);
+    }
   }
 });
 

@@ -60,7 +60,6 @@ export class FileCheckpointStorage implements CheckpointStorage {
       if ((await fileSystem.stat(layout.metadataPath(directory))) !== null)
         throw occupied(directory);
       await fileSystem.makeDirectory(directory);
-      await fileSystem.syncDirectory(this.#jobDirectory);
     });
     return directory;
   }
@@ -124,9 +123,8 @@ export class FileCheckpointStorage implements CheckpointStorage {
   async #prepareJobDirectory(): Promise<void> {
     if (this.#isPrepared) return;
     const { fileSystem } = this.#io;
-    await makeDirectoryDurably(fileSystem, this.#jobDirectory);
-    await fileSystem.makeDirectory(joinPath(this.#jobDirectory, layout.SHARED_DIRECTORY));
-    await fileSystem.makeDirectory(joinPath(this.#jobDirectory, layout.TASK_OWNED_DIRECTORY));
+    for (const name of [layout.SHARED_DIRECTORY, layout.TASK_OWNED_DIRECTORY])
+      await makeDirectoryDurably(fileSystem, joinPath(this.#jobDirectory, name));
     this.#isPrepared = true;
   }
 }

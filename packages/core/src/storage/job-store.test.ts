@@ -97,7 +97,7 @@ test('updates follow one another, each seeing the one before', async () => {
 });
 
 test('a leader that was replaced is fenced at its next update, and from then on', async () => {
-  const { store } = setUp();
+  const { store, disk } = setUp();
   const old = store.open(JOB_ID);
   await claim(old);
   await old.update((record) => ({ ...record, nextCheckpointId: 2 }));
@@ -105,10 +105,12 @@ test('a leader that was replaced is fenced at its next update, and from then on'
   await claim(young, { ...FIRST, nextCheckpointId: 2 });
   await young.update((record) => ({ ...record, nextCheckpointId: 3 }));
   for (let tries = 0; tries < 3; tries++) {
+    const before = disk.operationCount;
     await assert.rejects(
       old.update((record) => ({ ...record, nextCheckpointId: 99 })),
       { kind: 'fenced', code: 'FENCED', message: /leader epoch 1 of this process is outdated/ },
     );
+    assert.equal(disk.operationCount > before, tries === 0, 'then it leaves the disk alone');
   }
   assert.equal((await young.read())?.record.nextCheckpointId, 3);
 });

@@ -62,15 +62,15 @@ test('after a crash an open writer writes nothing any more', async () => {
   await assert.rejects(writer.write(Buffer.from('x')), { code: 'STORAGE_UNAVAILABLE' });
 });
 
-test('a crash on a real disk keeps some of what was not synced, and always a prefix', async () => {
+test('a crash on a real disk keeps any part of what was not synced', async () => {
   const survivors = new Set<string>();
   for (let seed = 0; seed < 40; seed++) {
     const disk = new MemoryFileSystem();
-    for (const name of ['1', '2', '3']) await write(disk, `/${name}`, true);
+    for (const name of ['1', '2']) await write(disk, `/${name}`, true);
     disk.crash(seededRandom(seed));
     survivors.add((await disk.list('/')).join(''));
   }
-  assert.deepEqual([...survivors].sort(), ['', '1', '12', '123']);
+  assert.deepEqual([...survivors].sort(), ['', '1', '12', '2']);
 });
 
 test('a flipped bit stays flipped over a crash', async () => {

@@ -42,7 +42,8 @@ export class MemoryFileSystem implements FileSystem {
 
   /**
    * Forgets what was not synced; writers that were open fail from now on. With `random`, part of it
-   * survives, as on a real disk: a prefix of each directory's changes and of each file's new bytes.
+   * survives, as on a real disk: any of each directory's changes, since nothing orders them, and a
+   * prefix of each file's new bytes.
    */
   crash(random?: Random): void {
     this.#crashes += 1;
@@ -243,9 +244,8 @@ function applyChange(entries: Map<string, Node>, change: NameChange): void {
 }
 
 function crashDirectory(directory: DirectoryNode, random: Random | undefined): void {
-  const survivors = random === undefined ? 0 : random.int(directory.pending.length + 1);
-  for (const change of directory.pending.slice(0, survivors))
-    applyChange(directory.durable, change);
+  for (const change of directory.pending)
+    if (random?.int(2) === 1) applyChange(directory.durable, change);
   directory.entries = new Map(directory.durable);
   directory.pending = [];
   for (const node of directory.entries.values()) {
