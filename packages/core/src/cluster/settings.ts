@@ -6,6 +6,9 @@ import type { RestartStrategyConfig } from '../protocol/execution/restart-strate
 import { defaultRestartStrategy } from '../protocol/execution/restart-strategy.ts';
 import type { TaskSettings } from '../taskmanager/task/task-environment.ts';
 
+/** Delay of the first restart, unless another is set. */
+const FIRST_DELAY_MS = 100;
+
 /** `null` when checkpoints are off. */
 export function checkpointSettings(c: Configuration): CheckpointCoordinatorConfig | null {
   const intervalMs = c.get('execution.checkpointing.interval');
@@ -46,7 +49,9 @@ export function restartSettings(c: Configuration): RestartStrategyConfig {
     case 'exponential-delay':
       return {
         type,
-        firstDelayMs: c.get('weir.restart-strategy.exponential-delay.first-backoff'),
+        firstDelayMs:
+          c.get('weir.restart-strategy.exponential-delay.first-backoff') ??
+          (c.has('restart-strategy.exponential-delay.initial-backoff') ? null : FIRST_DELAY_MS),
         initialBackoffMs: c.get('restart-strategy.exponential-delay.initial-backoff'),
         maxBackoffMs: c.get('restart-strategy.exponential-delay.max-backoff'),
         backoffMultiplier: c.get('restart-strategy.exponential-delay.backoff-multiplier'),

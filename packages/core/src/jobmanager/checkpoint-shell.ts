@@ -97,7 +97,6 @@ export class CheckpointShell {
   }
 
   tasksFailed(executions: readonly ExecutionRef[]): void {
-    this.#isStarted = false;
     this.#handle({ type: 'tasksFailed', executions, now: this.#now() });
   }
 

@@ -39,6 +39,8 @@ export interface DeployerOptions {
   readonly allowNonRestored: boolean;
   readonly allowOlder: boolean;
   sendTo(execution: ExecutionRef, message: TaskManagerMessage): void;
+  /** The deployment of this execution is on its way. */
+  deployed(execution: ExecutionRef): void;
   failGlobally(error: unknown): void;
 }
 
@@ -50,12 +52,12 @@ export interface RestorePoint {
 }
 
 interface Restores {
+  /** With the maximum parallelism that the snapshot demands. */
+  readonly jobGraph: JobGraph;
   readonly checkpointId: number;
   readonly restores: ReadonlyMap<SubtaskKey, TaskRestore>;
   readonly coordinators: ReadonlyMap<OperatorId, CoordinatorSnapshot>;
 }
-
-const NOTHING: Restores = { checkpointId: 0, restores: new Map(), coordinators: new Map() };
 
 export class Deployer {
   /** Present source coordinators by operator. */
@@ -71,11 +73,11 @@ export class Deployer {
     this.#channels = channelsOf(options.jobGraph);
   }
 
-  /** Resolves to the executions that were sent; outdated ones are left out. One at a time. */
+  /** Sends what is not outdated by then, and says so by `deployed`. One at a time. */
   deploy(
     effect: Extract<JobEffect, { type: 'deploy' }>,
     point: RestorePoint,
-  ): Promise<readonly ExecutionRef[]> {
+  ): Promise<void> {
     const result = this.#queue.then(() => this.#deploy(effect, point));
     this.#queue = result.catch(() => undefined);
     return result;
@@ -89,38 +91,44 @@ export class Deployer {
   async #deploy(
     { scope, executions }: Extract<JobEffect, { type: 'deploy' }>,
     point: RestorePoint,
-  ): Promise<readonly ExecutionRef[]> {
+  ): Promise<void> {
     const restored = await this.#restoresOf(point.latest);
-    const present = executions.filter((execution) => this.#options.job.isPresent(execution));
-    if (present.length === 0) return [];
+    const present = executions.filter((execution) => this.#options.job.mayDeploy(execution));
+    if (present.length === 0) return;
     const { fileSystem, clock, random, logger } = this.#options;
     const environment = { fileSystem, clock, random, logger };
     await recoverSinks({ ...this.#options, environment }, present, restored.restores);
     if (scope === 'global') await this.#resetSources(restored);
     else this.#resetReaders(present, restored.checkpointId);
     const deployments = deploymentsOf(present, {
-      jobGraph: this.#options.jobGraph,
+      jobGraph: restored.jobGraph,
       channels: this.#channels,
       slots: this.#options.slots,
       job: this.#options.job,
       restores: restored.restores,
       ignoreUpTo: point.lastId,
       lastCompletedCheckpointId: restored.checkpointId,
-    }).filter(({ execution }) => this.#options.job.isPresent(execution));
-    for (const deployment of deployments)
-      this.#options.sendTo(deployment.execution, { type: 'deployTask', deployment });
-    return deployments.map(({ execution }) => execution);
+    });
+    // An attempt may have been cancelled meanwhile; from here on the state is told in the same turn.
+    for (const deployment of deployments) {
+      const { execution } = deployment;
+      if (!this.#options.job.mayDeploy(execution)) continue;
+      this.#options.sendTo(execution, { type: 'deployTask', deployment });
+      this.#options.deployed(execution);
+    }
   }
 
   async #restoresOf(latest: CompletedCheckpoint | null): Promise<Restores> {
     const { initial, storage } = this.#options;
-    if (latest === null && initial === null) return NOTHING;
+    const { jobGraph } = this.#options;
+    if (latest === null && initial === null)
+      return { jobGraph, checkpointId: 0, restores: new Map(), coordinators: new Map() };
     const id = latest?.checkpointId ?? initial?.metadata.checkpointId;
     if (this.#cached !== null && this.#cached.checkpointId === id) return this.#cached;
     const isInitial = latest === null || latest.checkpointId === initial?.metadata.checkpointId;
     const { metadata, directory } =
       isInitial && initial !== null ? initial : await storage.load(latest?.directory as string);
-    const assigned = assignState(metadata, this.#options.jobGraph, {
+    const assigned = assignState(metadata, jobGraph, {
       directory,
       // Within a run the graph stays as it is; the choice was made when the run started.
       allowNonRestored: this.#options.allowNonRestored,
@@ -138,8 +146,7 @@ export class Deployer {
   }
 
   #createSources({ coordinators }: Restores): readonly SourceCoordinator[] {
-    const { jobGraph, streamGraph, slots, job, sendTo, failGlobally } = this.#options;
-    void slots;
+    const { jobGraph, streamGraph, job, sendTo, failGlobally } = this.#options;
     return jobGraph.vertices.flatMap((vertex) => {
       const operator = vertex.operators[0];
       const spec = streamGraph.nodes.find((node) => node.id === operator?.node)?.spec;

@@ -112,6 +112,7 @@ export class JobMaster {
       slots: this.#slots,
       job: this.#job,
       sendTo: (execution, message) => this.#sendTo(execution, message),
+      deployed: (execution) => this.#handle({ type: 'deployed', execution }),
       failGlobally: (error) => this.#failGlobally(error),
     });
     this.#checkpoints =
@@ -250,8 +251,7 @@ export class JobMaster {
       await this.#checkpoints?.settled();
       const latest = this.#checkpoints?.latestCompleted ?? null;
       const lastId = this.#checkpoints?.lastId ?? this.#options.lastCheckpointId;
-      const deployed = await this.#deployer.deploy(effect, { latest, lastId });
-      for (const execution of deployed) this.#handle({ type: 'deployed', execution });
+      await this.#deployer.deploy(effect, { latest, lastId });
     } catch (error) {
       this.#failGlobally(error);
     }
