@@ -1,0 +1,86 @@
+/**
+ * The command `weir`: chooses the command, and turns every error into one clear message and an exit
+ * code. Called by `main.ts` with the real environment and by tests with one of their own.
+ */
+import { toErrorInfo } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest.ts';
+import { COMMANDS, EXPLAIN, HELP_COMMAND, INSPECT, RUN } from './commands.ts';
+import type { Environment } from './environment.ts';
+import { EXIT_OK, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
+import { explainCommand } from './explain-command.ts';
+import { helpFor, overview } from './help.ts';
+import { inspectCommand } from './inspect-command.ts';
+import { parseOptions, usageError } from './options.ts';
+import type { ParsedOptions } from './options.ts';
+import { errorLines } from './report/error-lines.ts';
+import { runCommand } from './run-command.ts';
+import { styleFor } from './text/style.ts';
+
+type Handler = (options: ParsedOptions, environment: Environment) => Promise<number>;
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  [RUN.name]: runCommand,
+  [EXPLAIN.name]: explainCommand,
+  [INSPECT.name]: inspectCommand,
+  [HELP_COMMAND.name]: async ({ words }, environment) => showHelp(words[0], environment),
+};
+
+const JOB_FILE = /\.[cm]?[jt]sx?$/;
+
+/** Carries out the command that these words ask for; the result is the exit code. Never throws. */
+export async function commandLine(
+  args: readonly string[],
+  environment: Environment,
+): Promise<number> {
+  try {
+    return await dispatch(args, environment);
+  } catch (error) {
+    const info = toErrorInfo(error);
+    for (const line of errorLines(info, errorContext(args, environment)))
+      environment.terminal.warn(line);
+    return exitCodeOfError(info);
+  }
+}
+
+async function dispatch(args: readonly string[], environment: Environment): Promise<number> {
+  const [name, ...rest] = args;
+  const { terminal, version } = environment;
+  if (name === undefined) {
+    terminal.warn(overview());
+    return EXIT_USAGE;
+  }
+  if (name === '--help' || name === '-h') return showHelp(rest[0], environment);
+  if (name === '--version' || name === '-v') {
+    terminal.print(`weir ${version}`);
+    return EXIT_OK;
+  }
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw unknownCommand(name);
+  const options = parseOptions(rest, { ...command, command: `weir ${name}` });
+  if (options.has('--help')) return showHelp(name, environment);
+  return HANDLERS[name]!(options, environment);
+}
+
+function showHelp(name: string | undefined, { terminal }: Environment): number {
+  const command = COMMANDS.find((one) => one.name === name);
+  if (name !== undefined && command === undefined) throw unknownCommand(name);
+  terminal.print(command === undefined ? overview() : helpFor(command));
+  return EXIT_OK;
+}
+
+function unknownCommand(name: string): Error {
+  if (JOB_FILE.test(name)) return usageError(`to run the job write: weir run ${name}`);
+  const kind = name.startsWith('-') ? 'option' : 'command';
+  const names = [...COMMANDS.map((command) => command.name), '--version', '--help'];
+  const suggestion = didYouMean(name, names) || '; see: weir help';
+  return usageError(`there is no ${kind} ${name}${suggestion}`);
+}
+
+function errorContext(
+  args: readonly string[],
+  { terminal, variables, workingDirectory, internalDirectories }: Environment,
+): Parameters<typeof errorLines>[1] {
+  const style = styleFor(terminal.error.isTerminal, variables);
+  const verbose = args.includes('--verbose') || args.includes('-v');
+  return { workingDirectory, internalDirectories, verbose, style };
+}

@@ -1,0 +1,48 @@
+/** Exit codes of `weir`; documented in docs/reference/cli.md. */
+import type { ErrorCode } from '../base/error-codes.ts';
+import type { ErrorInfo } from '../base/errors.ts';
+import type { StopSignal } from './environment.ts';
+import type { RunOutcome } from './run-contract.ts';
+
+export const EXIT_OK = 0;
+/** The job failed or was cancelled, or Weir itself has a fault. */
+export const EXIT_FAILED = 1;
+/** The command line, a setting, the job or a path in it is wrong. */
+export const EXIT_USAGE = 2;
+/** The job could run, but not on top of what earlier runs left. */
+export const EXIT_REFUSED = 3;
+
+const REFUSALS: readonly (ErrorCode | null)[] = [
+  'JOB_ALREADY_RUNNING',
+  'JOB_ARGUMENTS_CHANGED',
+  'JOB_STATE_UNPROVEN',
+  'OUTPUT_NOT_EMPTY',
+  'SINK_AHEAD',
+  'STATE_CORRUPT',
+  'STATE_INCOMPATIBLE',
+];
+
+/** For an error that kept a command from doing its work. */
+export function exitCodeOfError(error: ErrorInfo): number {
+  if (REFUSALS.includes(error.code)) return EXIT_REFUSED;
+  return error.kind === 'user' ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/** `signal`: the one that stopped the run, if any. */
+export function exitCodeOfRun(status: RunOutcome['status'], signal: StopSignal | null): number {
+  switch (status) {
+    case 'FINISHED':
+    case 'ALREADY_FINISHED':
+      return EXIT_OK;
+    case 'SUSPENDED':
+      return exitCodeOfSignal(signal ?? 'SIGTERM');
+    case 'CANCELED':
+    case 'FAILED':
+      return EXIT_FAILED;
+  }
+}
+
+/** 128 and the signal's number, as shells report it. */
+export function exitCodeOfSignal(signal: StopSignal): number {
+  return signal === 'SIGINT' ? 130 : 143;
+}

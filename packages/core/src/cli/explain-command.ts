@@ -1,0 +1,54 @@
+/** `weir explain`: builds the graph of a job and shows it, without running anything. */
+import { buildStreamGraph } from '../api/build-stream-graph.ts';
+import type { BuiltJob } from '../api/build-stream-graph.ts';
+import { parseJobArguments } from '../api/job-arguments.ts';
+import { didYouMean } from '../base/nearest.ts';
+import { compileJobGraph } from '../graph/compile-job-graph.ts';
+import { explain, explainJob } from '../graph/explain.ts';
+import { readConfiguration } from './configuration-layers.ts';
+import type { Environment } from './environment.ts';
+import { EXIT_OK } from './exit-codes.ts';
+import { usageError } from './options.ts';
+import type { ParsedOptions } from './options.ts';
+import { parallelismOf } from './run-command.ts';
+
+export async function explainCommand(
+  options: ParsedOptions,
+  environment: Environment,
+): Promise<number> {
+  const [jobPath, ...jobArguments] = options.words;
+  if (jobPath === undefined)
+    throw usageError('weir explain: name the job, as in: weir explain job.ts');
+  const parallelism = parallelismOf(options, 'weir explain');
+  const configuration = await readConfiguration(environment, {
+    file: options.value('--config'),
+    properties: options.values('-D'),
+  });
+  const { job } = await environment.loadJob(jobPath);
+  const built = buildStreamGraph(job, { args: parseJobArguments(jobArguments), configuration });
+  const settings = built.settings.configuration;
+  const maxParallelism = settings.get('pipeline.max-parallelism');
+  const compiled = compileJobGraph(built.graph, {
+    defaultParallelism: parallelism ?? settings.get('parallelism.default'),
+    ...(maxParallelism !== null && { defaultMaxParallelism: maxParallelism }),
+  });
+
+  const warnings = [...warningsOf(built), ...compiled.warnings];
+  const { terminal } = environment;
+  if (options.has('--json')) {
+    const facts = { ...explainJob(compiled, built.graph), warnings };
+    terminal.print(JSON.stringify(facts, null, 2));
+    return EXIT_OK;
+  }
+  terminal.print(explain(compiled, built.graph).trimEnd());
+  for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
+  return EXIT_OK;
+}
+
+function warningsOf({ settings }: BuiltJob): readonly string[] {
+  const unread = settings.argumentsUnread.map(
+    (name) =>
+      `the job never reads its argument "${name}"${didYouMean(name, settings.argumentsRead)}`,
+  );
+  return [...settings.configuration.warnings, ...settings.warnings, ...unread];
+}

@@ -1,0 +1,136 @@
+/**
+ * Reads the words of a command line by a table of options. As with Flink's client, every option
+ * works with one or two dashes, `-p4`, `-p 4`, `--parallelism 4` and `--parallelism=4` are the same,
+ * and for commands that run a job, whatever stands behind the job file belongs to the job.
+ */
+import { parseArgs } from 'node:util';
+import { JobSubmissionError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest.ts';
+
+export interface OptionSpec {
+  /** Such as `-p`. */
+  readonly short?: string;
+  /** Such as `--parallelism`. */
+  readonly long?: string;
+  /** What its value is, for help texts; without, the option is a switch. */
+  readonly value?: string;
+  /** May be given several times. */
+  readonly repeated?: true;
+  /** For `weir help`. */
+  readonly text: string;
+}
+
+export interface ParsedOptions {
+  has(option: string): boolean;
+  /** The last value given. */
+  value(option: string): string | null;
+  /** All values given, in order. */
+  values(option: string): readonly string[];
+  /** The words that are no options. */
+  readonly words: readonly string[];
+}
+
+export interface RefusedOption {
+  /** Matches the option with one dash and without a value. */
+  readonly form: RegExp;
+  /** What to do instead. */
+  readonly answer: string;
+}
+
+export interface ParseRules {
+  /** For messages: `weir run`. */
+  readonly command: string;
+  readonly options: readonly OptionSpec[];
+  /** Everything from the first word that is no option on is left alone. */
+  readonly stopAtWord?: true;
+  /** Answers for options of Flink that have no place here. */
+  readonly refused?: readonly RefusedOption[];
+}
+
+/** @throws JobSubmissionError ARGUMENT_INVALID, naming the option. */
+export function parseOptions(args: readonly string[], rules: ParseRules): ParsedOptions {
+  const normalized = args.map((word) => withTwoDashes(word, rules.options));
+  const all = tokensOf(normalized, rules.options);
+  const firstWord = all.find((token) => token.kind === 'positional');
+  const isCut = rules.stopAtWord === true && firstWord !== undefined;
+  const end = isCut ? firstWord.index : args.length;
+  const tokens = isCut ? tokensOf(normalized.slice(0, end), rules.options) : all;
+
+  const found = new Map<string, string[]>();
+  const words: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const option = rules.options.find((spec) => nameOf(spec) === token.name);
+    if (option === undefined) throw unknownOption(args[token.index]!, rules);
+    const value = valueOf(token, option, rules);
+    found.set(token.name, [...(found.get(token.name) ?? []), value]);
+  }
+  return {
+    has: (option) => found.has(bare(option)),
+    value: (option) => found.get(bare(option))?.at(-1) ?? null,
+    values: (option) => found.get(bare(option)) ?? [],
+    words: isCut ? args.slice(end) : words,
+  };
+}
+
+export function usageError(message: string): JobSubmissionError {
+  return new JobSubmissionError(message, { code: 'ARGUMENT_INVALID' });
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
+type OptionToken = Token & { readonly kind: 'option' };
+
+function tokensOf(args: readonly string[], options: readonly OptionSpec[]): readonly Token[] {
+  const config = options.map((option) => {
+    const type = option.value === undefined ? ('boolean' as const) : ('string' as const);
+    const short = option.short === undefined ? {} : { short: bare(option.short) };
+    return [nameOf(option), { type, ...short, multiple: true }] as const;
+  });
+  return parseArgs({
+    args: [...args],
+    options: Object.fromEntries(config),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  }).tokens;
+}
+
+/** `-parallelism 4` as Flink accepts it; what is no known option stays as it is. */
+function withTwoDashes(word: string, options: readonly OptionSpec[]): string {
+  const name = /^-([A-Za-z][\w-]+)(?:=|$)/.exec(word)?.[1];
+  const isLong = name !== undefined && options.some(({ long }) => long === `--${name}`);
+  return isLong ? `-${word}` : word;
+}
+
+function valueOf(token: OptionToken, option: OptionSpec, rules: ParseRules): string {
+  const name = token.rawName;
+  if (option.value === undefined) {
+    if (token.value === undefined) return '';
+    throw usageError(`${rules.command}: ${name} is a switch and takes no value`);
+  }
+  const { value, inlineValue } = token;
+  const isMissing = value === undefined || value === '' || (!inlineValue && value.startsWith('-'));
+  if (!isMissing) return value;
+  throw usageError(`${rules.command}: ${name} needs a value: ${name} ${option.value}`);
+}
+
+function unknownOption(word: string, rules: ParseRules): JobSubmissionError {
+  const name = word.replace(/=.*$/, '');
+  const refused = rules.refused?.find(({ form }) => form.test(`-${bare(name)}`));
+  if (refused !== undefined) return usageError(`${rules.command} ${name}: ${refused.answer}`);
+  const known = rules.options.flatMap(({ short, long }) =>
+    [short, long].filter((one) => one !== undefined),
+  );
+  const help = `; see: weir help ${rules.command.split(' ').at(-1)}`;
+  const suggestion = didYouMean(name, known);
+  return usageError(`${rules.command}: there is no option ${name}${suggestion || help}`);
+}
+
+function nameOf(option: OptionSpec): string {
+  return bare(option.long ?? option.short ?? '');
+}
+
+function bare(option: string): string {
+  return option.replace(/^--?/, '');
+}

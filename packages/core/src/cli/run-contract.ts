@@ -1,0 +1,108 @@
+/**
+ * What a run is asked for and what it tells while it goes on: the contract between those who start
+ * runs (command line, `runJob`, tests) and the composition root that carries them out. It stands
+ * below `cluster`, since the command line must not import the composition root.
+ */
+import type { Job } from '../api/job.ts';
+import type { Configuration } from '../base/configuration.ts';
+import type { ErrorInfo } from '../base/errors.ts';
+import type { JobId } from '../base/ids.ts';
+import type { LogLevel } from '../base/logger.ts';
+import type { JobStatus, TaskMetrics } from '../protocol/messages.ts';
+
+/** A job module that was bundled and evaluated. */
+export interface LoadedJob {
+  readonly job: Job;
+  /** The user's file, absolute. */
+  readonly sourcePath: string;
+  /** File URL of the bundle, which every slot's thread imports; null: the job runs in-thread. */
+  readonly bundleUrl: string | null;
+}
+
+export interface RunOptions {
+  readonly job: LoadedJob;
+  /** The job's own arguments, as given: `['--input', 'a.txt']`. */
+  readonly arguments: readonly string[];
+  /** Layers given at the start: file and -D. The job's code is added below them. */
+  readonly configuration: Configuration;
+  /** `-p`; null: `parallelism.default` of the configuration, else of the code, else 1. */
+  readonly parallelism: number | null;
+  /** null: derived from the job's name. */
+  readonly jobId: JobId | null;
+  /** `-s`: restore this snapshot. */
+  readonly restorePath: string | null;
+  /** `-n`: state of operators that the job no longer has is dropped. */
+  readonly allowNonRestored: boolean;
+  readonly fresh: boolean;
+  /** With `fresh`: the output of an ended run may be added to. */
+  readonly append: boolean;
+  /** Absolute; null: nothing is kept (`runJob` of a job object). */
+  readonly dataDirectory: string | null;
+  readonly listener: (event: RunEvent) => void;
+  /** `cancel`: end CANCELED; `suspend`: stop and keep everything for a resume (SIGINT, SIGTERM). */
+  readonly stop?: { onStop(callback: (how: 'cancel' | 'suspend') => void): void };
+}
+
+/** Progress of one vertex, summed over its subtasks. */
+export interface VertexProgress {
+  readonly name: string;
+  readonly parallelism: number;
+  readonly recordsIn: number;
+  readonly recordsOut: number;
+  /** Share of time, 0 to 1, since the last report. */
+  readonly busy: number;
+  readonly backPressured: number;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+export type RunEvent =
+  /** The first line of every run: which snapshot is used, its age, positions, or that it is empty. */
+  | {
+      readonly type: 'started';
+      readonly jobId: JobId;
+      readonly jobName: string;
+      readonly start: string;
+      readonly restoredCheckpointId: number | null;
+      readonly parallelism: number;
+    }
+  | { readonly type: 'statusChanged'; readonly status: JobStatus; readonly error: ErrorInfo | null }
+  /** About once a second while the job runs. */
+  | {
+      readonly type: 'progress';
+      readonly vertices: readonly VertexProgress[];
+      readonly tasks: readonly TaskMetrics[];
+    }
+  | {
+      readonly type: 'checkpointCompleted';
+      readonly checkpointId: number;
+      readonly durationMs: number;
+      readonly sizeBytes: number;
+      readonly path: string | null;
+    }
+  | {
+      readonly type: 'checkpointFailed';
+      readonly checkpointId: number | null;
+      readonly reason: string;
+      readonly message: string;
+    }
+  /** A failure that is followed by a restart. */
+  | {
+      readonly type: 'restarting';
+      readonly error: ErrorInfo;
+      readonly delayMs: number;
+      readonly tasks: number;
+    }
+  /** A line of the sink `print`. */
+  | { readonly type: 'printed'; readonly line: string }
+  | { readonly type: 'log'; readonly level: LogLevel; readonly message: string };
+
+export interface RunOutcome {
+  readonly jobId: JobId;
+  /** `ALREADY_FINISHED`: an earlier run of this id and these arguments has ended. */
+  readonly status: 'FINISHED' | 'CANCELED' | 'SUSPENDED' | 'FAILED' | 'ALREADY_FINISHED';
+  readonly error: ErrorInfo | null;
+  readonly restarts: number;
+  readonly completedCheckpoints: number;
+  readonly latestCheckpoint: string | null;
+  readonly durationMs: number;
+}
