@@ -4,7 +4,7 @@
  * to write is walked in slices between batches, while records go on changing the state.
  */
 import type { KeyValue } from '../api/functions.ts';
-import type { StateDeclaration, StateHandles } from '../api/state.ts';
+import type { StateDeclaration } from '../api/state.ts';
 import type { KeyedStateMeta, Section } from '../protocol/snapshot.ts';
 
 export interface KeyedStateBackend {
@@ -27,7 +27,7 @@ export interface KeyedStateBackend {
   startSnapshot(output: SectionOutput): KeyedSnapshotCursor;
 }
 
-/** Where sections go; the place in the subtask's data is known at once. */
+/** Where sections go; the place in the subtask's data is known at once. Copies the bytes. */
 export interface SectionOutput {
   append(bytes: Uint8Array, count: number): Section;
 }
@@ -37,14 +37,15 @@ export type KeyGroupSection = Section & { readonly keyGroup: number };
 
 /** The rest of a snapshot that is being written. */
 export interface KeyedSnapshotCursor {
-  /** Walks on by at most `entriesMax` entries; `true` once all are in. */
+  /**
+   * Walks on by about `entriesMax` entries at most; `true` once all are in. Throws
+   * `SerializationError` when an entry cannot be encoded.
+   */
   step(entriesMax: number): boolean;
-  /** All sections, after `step` returned true. */
+  /** All sections, once `step` has returned true. */
   readonly sections: readonly KeyGroupSection[];
   /** Entries in the snapshot. */
   readonly entryCount: number;
-  /** Lets go of the snapshot, whether it is complete or not. */
+  /** Lets go of the snapshot, whether it is complete or not. Idempotent. */
   release(): void;
 }
-
-export type { StateHandles };

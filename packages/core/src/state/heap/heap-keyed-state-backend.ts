@@ -1,13 +1,33 @@
-/** Keyed state in a table on the heap: one entry a key, changed in place. */
+/**
+ * Keyed state on the heap of one operator in one subtask. Declares states as slots of an
+ * `EntryTable`, gives out their handles, and takes entries of earlier snapshots. Costs one look-up
+ * per record; snapshots cost O(1) to start and never copy the table (`lazy-snapshots.ts`).
+ */
 import type { KeyValue } from '../../api/functions.ts';
-import type { StateDeclaration } from '../../api/state.ts';
-import { unreachable } from '../../base/assert.ts';
+import type { KeyedStateDescriptor, StateDeclaration, StateDescriptor } from '../../api/state.ts';
+import { assert, unreachable } from '../../base/assert.ts';
+import { StateMigrationError } from '../../base/errors.ts';
 import type { KeyedStateMeta } from '../../protocol/snapshot.ts';
 import type {
   KeyedSnapshotCursor,
   KeyedStateBackend,
   SectionOutput,
 } from '../keyed-state-backend.ts';
+import type { MapKey } from '../map-key.ts';
+import { withMapKeys } from '../map-key.ts';
+import { EMPTY } from './entry.ts';
+import { EntryTable } from './entry-table.ts';
+import type { Slot } from './keyed-states.ts';
+import {
+  HeapAggregatingState,
+  HeapListState,
+  HeapMapState,
+  HeapReducingState,
+  HeapValueState,
+} from './keyed-states.ts';
+
+/** Of the user's type; grows once users can declare it. */
+const STATE_VERSION = 1;
 
 export interface HeapBackendOptions {
   readonly maxParallelism: number;
@@ -17,36 +37,126 @@ export interface HeapBackendOptions {
   readonly operatorName: string;
   /** Freeze values deeply, so that tests see mutations that the types forbid. */
   readonly freeze?: boolean;
+  /** Entries of one `Map`; fewer than it can take only in tests. */
+  readonly entriesPerMap?: number;
 }
 
 export class HeapKeyedStateBackend implements KeyedStateBackend {
   readonly keyGroups: readonly [number, number];
+  readonly maxParallelism: number;
+  readonly operatorName: string;
+  readonly #table: EntryTable;
+  readonly #freeze: boolean;
 
   constructor(options: HeapBackendOptions) {
     this.keyGroups = options.keyGroups;
+    this.maxParallelism = options.maxParallelism;
+    this.operatorName = options.operatorName;
+    this.#freeze = options.freeze ?? false;
+    this.#table = new EntryTable(options);
   }
 
   get states(): readonly KeyedStateMeta[] {
-    return [];
+    return this.#table.states;
   }
 
   get keyCount(): number {
-    return 0;
+    return this.#table.size;
   }
 
   get currentKey(): KeyValue {
-    return 0;
+    return this.#table.key;
   }
 
-  setCurrentKey(_key: KeyValue): void {}
-
-  clearCurrentKey(): void {}
-
-  handlesFor(_declaration: StateDeclaration): Record<string, unknown> {
-    return {};
+  setCurrentKey(key: KeyValue): void {
+    this.#table.select(key);
   }
 
-  startSnapshot(_output: SectionOutput): KeyedSnapshotCursor {
-    return unreachable(_output as never);
+  clearCurrentKey(): void {
+    this.#table.deselect();
   }
+
+  handlesFor(declaration: StateDeclaration): Record<string, unknown> {
+    assert(this.keyCount === 0, `states of ${this.operatorName} are declared too late`);
+    const handles: Record<string, unknown> = {};
+    for (const [name, descriptor] of Object.entries(declaration))
+      if (isKeyed(descriptor)) handles[name] = this.#declare(name, descriptor);
+    return handles;
+  }
+
+  startSnapshot(output: SectionOutput): KeyedSnapshotCursor {
+    return this.#table.startSnapshot(output);
+  }
+
+  /**
+   * Prepares for entries of a snapshot with these states: tells for each stored state the slot it
+   * goes to, or null when it is declared no more. Throws `StateMigrationError` when one was stored
+   * as another kind than it is declared.
+   */
+  slotsOf(stored: readonly KeyedStateMeta[]): readonly (number | null)[] {
+    return stored.map(({ name, kind }) => {
+      const slot = this.states.findIndex((state) => state.name === name);
+      if (slot < 0) return null;
+      const declared = this.states[slot]!;
+      if (declared.kind !== kind)
+        throw new StateMigrationError(
+          `state "${name}" of ${this.operatorName} was stored as ${kind} state and is declared as ` +
+            `${declared.kind} state; give the new state another name, or declare it as before`,
+          {
+            details: {
+              operator: this.operatorName,
+              state: name,
+              stored: kind,
+              declared: declared.kind,
+            },
+          },
+        );
+      return slot;
+    });
+  }
+
+  /**
+   * Puts in an entry of a snapshot: its key, then index and content of each stored state in turn.
+   * `false` when the key has an entry already. An entry none of whose states is declared is dropped.
+   */
+  insert(parts: readonly unknown[], keyGroup: number, slots: readonly (number | null)[]): boolean {
+    const contents: unknown[] = this.states.map(() => EMPTY);
+    let isEmpty = true;
+    for (let i = 1; i < parts.length; i += 2) {
+      const slot = slots[parts[i] as number];
+      assert(slot !== undefined, `an entry names state ${String(parts[i])} of ${slots.length}`);
+      if (slot === null) continue;
+      const content = parts[i + 1];
+      const isMap = this.states[slot]!.kind === 'map';
+      contents[slot] = isMap ? withMapKeys(content as Map<MapKey, unknown>) : content;
+      isEmpty = false;
+    }
+    return isEmpty || this.#table.insert(parts[0] as KeyValue, keyGroup, contents);
+  }
+
+  #declare(name: string, descriptor: KeyedStateDescriptor): unknown {
+    const { states } = this.#table;
+    const isNew = states.every((state) => state.name !== name);
+    assert(isNew, `state "${name}" of ${this.operatorName} is declared twice`);
+    states.push({ name, kind: descriptor.kind, version: STATE_VERSION });
+    const slot: Slot = { table: this.#table, index: states.length - 1, freeze: this.#freeze };
+    switch (descriptor.kind) {
+      case 'value':
+        return new HeapValueState(slot, descriptor.default);
+      case 'list':
+        return new HeapListState(slot);
+      case 'map':
+        return new HeapMapState(slot);
+      case 'reducing':
+        return new HeapReducingState(slot, descriptor);
+      case 'aggregating':
+        return new HeapAggregatingState(slot, descriptor.aggregate);
+      default:
+        return unreachable(descriptor);
+    }
+  }
+}
+
+function isKeyed(descriptor: StateDescriptor): descriptor is KeyedStateDescriptor {
+  return descriptor.kind !== 'operatorList' && descriptor.kind !== 'broadcast';
 }
