@@ -177,6 +177,18 @@ test('a file of another size is refused before anything is read', async () => {
   });
 });
 
+test('a section that ends beyond the data is damage, whether inline or in a file', async () => {
+  const io = await setUp();
+  for (const text of ['short', 'more than ten']) {
+    const handle = await writeSnapshotData(io, target, produce(text));
+    const reader = await openSnapshotData(io, '/chk-1', handle!);
+    await assert.rejects(reader.read({ offset: 3, sizeBytes: 20 }), {
+      code: 'STATE_CORRUPT',
+      message: new RegExp(`should have 23 bytes, but has ${text.length};`),
+    });
+  }
+});
+
 test('inline state is checked too', async () => {
   const io = await setUp();
   const handle = { kind: 'inline', bytes: new Uint8Array([1]), checksum: 5 } as const;

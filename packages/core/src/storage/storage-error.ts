@@ -93,23 +93,14 @@ const UNKNOWN: Reason = {
 /** Other spellings of a reason above. */
 const SAME_AS: Readonly<Record<string, string>> = { EOPNOTSUPP: 'ENOTSUP', ENOSYS: 'ENOTSUP' };
 
-/**
- * `action` completes "cannot …", for example `write` or `create the folder`. An error that already
- * is a storage error stays as it is.
- */
+/** A system error as a user should see it. `action` completes "cannot …", such as `write`. */
 export function storageError(action: string, path: string, cause: unknown): Error {
-  if (isWeirError(cause)) return cause;
-  const errno = errnoOf(cause);
-  const { text, advice, permanent } = reasonOf(errno);
-  return new StorageUnavailableError(`cannot ${action} ${path}: ${text} (${errno}); ${advice}`, {
-    details: { path, errno, permanent },
-    cause,
-  });
+  return describe(action, path, errnoOf(cause), { cause });
 }
 
 /** A storage error that comes from no system call: for file systems that are not a real disk. */
 export function storageErrorFromErrno(action: string, path: string, errno: string): Error {
-  return storageError(action, path, { code: errno });
+  return describe(action, path, errno);
 }
 
 /** The errno of a storage error or of a system error; `null` for anything else. */
@@ -122,6 +113,19 @@ export function storageErrno(error: unknown): string | null {
 export function isTransientStorageError(error: unknown): boolean {
   const errno = storageErrno(error);
   return errno !== null && !reasonOf(errno).permanent;
+}
+
+function describe(
+  action: string,
+  path: string,
+  errno: string,
+  options: { readonly cause?: unknown } = {},
+): StorageUnavailableError {
+  const { text, advice, permanent } = reasonOf(errno);
+  return new StorageUnavailableError(`cannot ${action} ${path}: ${text} (${errno}); ${advice}`, {
+    details: { path, errno, permanent },
+    ...options,
+  });
 }
 
 function reasonOf(errno: string): Reason {

@@ -79,7 +79,7 @@ test('the disk holds exactly what retained checkpoints need [R103] [R106]', asyn
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
