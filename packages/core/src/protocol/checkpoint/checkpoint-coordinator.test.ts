@@ -179,7 +179,7 @@ test('a checkpoint that cannot be made durable is aborted, counted and removed',
   const bed = new TestBed({ hold: ['finalise'] }).start();
   bed.advance(1000);
   bed.acknowledgeAll(1);
-  bed.send({ type: 'finaliseFailed', checkpointId: 1, error: errorInfo('disk full') });
+  bed.failFinalise();
   assert.deepEqual(bed.failures, ['1 FINALIZE_CHECKPOINT_FAILURE']);
   assert.deepEqual(bed.ids('discardPending'), [1]);
   assert.deepEqual(bed.ids('notifyAborted'), [1]);

@@ -240,14 +240,26 @@ test('a task that starts again waits for nothing until it ends again', () => {
 });
 
 test('a savepoint does not serve a task at its end', () => {
-  const bed = new TestBed({ config: { intervalMs: 600_000 } }).start();
-  bed.advance(0);
+  const config = { intervalMs: 600_000, maxConcurrentCheckpoints: 2 };
+  const bed = new TestBed({ config }).start();
   bed.request();
-  bed.request('savepoint');
+  bed.setState('b0', 'INITIALIZING');
   bed.endOfData('a0');
-  bed.acknowledgeAll(2);
+  bed.setState('b0', 'RUNNING');
+  bed.request('savepoint');
+  assert.deepEqual(bed.coordinator.pendingIds, [1, 2]);
   bed.acknowledgeAll(1);
-  assert.deepEqual(bed.coordinator.pendingIds, [3]);
+  bed.advance(100);
+  assert.deepEqual(bed.coordinator.pendingIds, [2, 3]);
+});
+
+test('an end of data that waits for its turn is one request, however long it waits', () => {
+  const bed = new TestBed({ config: { intervalMs: 600_000 } }).start();
+  bed.request();
+  bed.endOfData('a0');
+  for (let round = 0; round < 5; round++) bed.acknowledge(1, 'a0');
+  bed.send({ type: 'jobStopped' });
+  assert.equal(bed.of('triggerDropped').length, 1);
 });
 
 test('without the feature no checkpoint is wanted at the end of data', () => {

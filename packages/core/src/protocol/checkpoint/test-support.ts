@@ -133,6 +133,8 @@ export class TestBed {
   readonly effects: CoordinatorEffect[] = [];
   readonly timers: Map<string, number> = new Map();
   now: number = 0;
+  /** Sees each effect before it is answered. */
+  onEffect: (effect: CoordinatorEffect) => void = () => undefined;
   readonly #executions = new Map<string, { ref: ExecutionRef; state: ExecutionState }>();
   #held: CoordinatorEffect[] = [];
   #nextId: number;
@@ -188,6 +190,7 @@ export class TestBed {
     for (let next = events.shift(); next !== undefined; next = events.shift())
       for (const effect of this.coordinator.handle({ ...next, now: this.now })) {
         this.effects.push(effect);
+        this.onEffect(effect);
         if (effect.type === 'setTimer') this.timers.set(effect.timerId, effect.at);
         if (effect.type === 'cancelTimer') this.timers.delete(effect.timerId);
         if (this.hold.has(effect.type)) this.#held.push(effect);
@@ -200,6 +203,14 @@ export class TestBed {
     const due = this.#held.filter((effect) => effect.type === type);
     this.#held = this.#held.filter((effect) => effect.type !== type);
     for (const effect of due) for (const event of this.#answersTo(effect)) this.send(event);
+  }
+
+  /** Answers what is being finalised with a failure. */
+  failFinalise(): void {
+    const due = this.held('finalise');
+    this.#held = this.#held.filter((effect) => effect.type !== 'finalise');
+    for (const { checkpointId } of due)
+      this.send({ type: 'finaliseFailed', checkpointId, error: errorInfo('disk full') });
   }
 
   /** Effects of a type among those held back. */
@@ -229,7 +240,15 @@ export class TestBed {
   }
 
   acknowledge(checkpointId: number, task: string, changes: Partial<SubtaskSnapshot> = {}): void {
-    const execution = this.ref(task);
+    this.acknowledgeAs(this.ref(task), checkpointId, changes);
+  }
+
+  /** As any attempt, be it outdated. */
+  acknowledgeAs(
+    execution: ExecutionRef,
+    checkpointId: number,
+    changes: Partial<SubtaskSnapshot> = {},
+  ): void {
     this.send({
       type: 'acknowledged',
       execution,
