@@ -7,7 +7,7 @@
 import type { StreamGraph } from '../api/stream-graph.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { ErrorInfo } from '../base/errors.ts';
-import { toErrorInfo, WeirError } from '../base/errors.ts';
+import { isWeirError, toErrorInfo, WeirError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { ExecutionRef, JobId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -253,7 +253,9 @@ export class JobMaster {
       const lastId = this.#checkpoints?.lastId ?? this.#options.lastCheckpointId;
       await this.#deployer.deploy(effect, { latest, lastId });
     } catch (error) {
-      this.#failGlobally(error);
+      // What cannot be read now cannot be read after a restart either: say so instead of looping.
+      if (isWeirError(error) && error.details['permanent'] === true) this.#failFinally(error);
+      else this.#failGlobally(error);
     }
   }
 
