@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { TestTask } from './test-support.ts';
 
-/** What a channel brings, in order: for each checkpoint a barrier, a marker or nothing; then ends. */
+/** What a channel brings, in order: for each checkpoint a barrier, a marker or nothing; its end. */
 interface Script {
   readonly steps: readonly { readonly id: number; readonly isCancel: boolean }[];
   readonly ends: boolean;

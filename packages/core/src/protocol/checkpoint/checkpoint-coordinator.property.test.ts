@@ -1,6 +1,6 @@
 /**
- * Random interleavings of acknowledgements, declines, time-outs, failures, restarts and answers that
- * come late: what must hold whatever happens is checked at each effect.
+ * Random interleavings of acknowledgements, declines, time-outs, failures, restarts and answers
+ * that come late: what must hold whatever happens is checked at each effect.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -115,7 +115,7 @@ test('at the time-out what was acknowledged is deleted and nothing is complete [
   assert.deepEqual(bed.coordinator.completed, []);
 });
 
-test('the message of an expired checkpoint names who holds the barrier, and how long [R041]', () => {
+test('an expired checkpoint says who holds the barrier, and how long [R041]', () => {
   const job = {
     vertices: { a: 1, b: 2, c: 1 },
     edges: [
@@ -197,7 +197,7 @@ test('a late acknowledgement has its state removed, and nothing else is touched 
   assert.deepEqual(bed.coordinator.pendingIds, [2]);
 });
 
-test('a repeated acknowledgement of a pending or completed checkpoint removes nothing [R023]', () => {
+test('an acknowledgement or completion told again changes nothing [R023]', () => {
   const bed = new TestBed().start();
   bed.advance(1000);
   bed.acknowledge(1, 'a0');
@@ -425,7 +425,7 @@ test('an older checkpoint is removed only when the newer one is stored [R106]', 
   assert.ok(last.indexOf('discardCheckpoint') < last.indexOf('notifyComplete'));
 });
 
-test('a snapshot that the job does not own leaves the store, but its files stay [R104]', () => {
+test('a snapshot that the job does not own leaves the store, but its files stay', () => {
   const restored = [completedCheckpoint(5, { isOwned: false })];
   const bed = new TestBed({ restored, lastId: 5 }).start();
   bed.advance(1000);
@@ -447,7 +447,7 @@ test('the end of a run keeps or removes stored checkpoints by the retention rule
   assert.deepEqual([removedAt('FAILED'), removedAt('SUSPENDED')], [0, 0]);
 });
 
-test('a checkpoint that becomes durable after the end of the run is removed like the others', () => {
+test('a checkpoint that becomes durable after the end of the run is removed too', () => {
   const bed = new TestBed({ hold: ['finalise'] }).start();
   bed.advance(1000);
   bed.acknowledgeAll(1);

@@ -45,7 +45,7 @@ test('of sources that feed one each, what finished ones fed is triggered [I-34]'
   assert.deepEqual(names(result.plan.tasksToTrigger), ['s2', 's3', 't0', 't1']);
 });
 
-test('a task behind a running one is not triggered, although another of its sources is done', () => {
+test('a task behind a running one is not triggered, even if another of its sources is done', () => {
   const job: TestJob = {
     vertices: { s: 1, r: 1, t: 1 },
     edges: [

@@ -172,7 +172,7 @@ test('a timer that fires early is set again', () => {
   assert.deepEqual(bed.failures, ['1 CHECKPOINT_EXPIRED']);
 });
 
-test('the end of data triggers a checkpoint at once, and its completion serves the task [R037]', () => {
+test('the end of data triggers a checkpoint at once, which serves the task [R037]', () => {
   const bed = new TestBed({ config: { intervalMs: 600_000 } }).start();
   bed.endOfData('a0');
   assert.deepEqual(bed.coordinator.pendingIds, [1]);
