@@ -1,4 +1,4 @@
-/** Sums what tasks report over the subtasks of each vertex, and passes events on to the listener. */
+/** Sums what tasks report over the subtasks of a vertex, and passes events on to the listener. */
 import type { ErrorInfo } from '../base/errors.ts';
 import { subtaskKey } from '../base/ids.ts';
 import type { JobMasterListener } from '../jobmanager/job-master.ts';

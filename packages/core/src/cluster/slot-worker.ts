@@ -49,7 +49,11 @@ async function run(data: SlotThreadData): Promise<void> {
   const addLink = (link: LinkBuffers): void =>
     exchange.addLink(
       link.threadId,
-      new RingLink({ ...link, peer: new ThreadSignal(link.signal), codec: new FrameCodec(new GeneralBatchCodec()) }),
+      new RingLink({
+        ...link,
+        peer: new ThreadSignal(link.signal),
+        codec: new FrameCodec(new GeneralBatchCodec()),
+      }),
     );
   let isAsleep = false;
   const executor = new TaskExecutor({

@@ -74,10 +74,7 @@ export class Deployer {
   }
 
   /** Sends what is not outdated by then, and says so by `deployed`. One at a time. */
-  deploy(
-    effect: Extract<JobEffect, { type: 'deploy' }>,
-    point: RestorePoint,
-  ): Promise<void> {
+  deploy(effect: Extract<JobEffect, { type: 'deploy' }>, point: RestorePoint): Promise<void> {
     const result = this.#queue.then(() => this.#deploy(effect, point));
     this.#queue = result.catch(() => undefined);
     return result;
@@ -109,7 +106,7 @@ export class Deployer {
       ignoreUpTo: point.lastId,
       lastCompletedCheckpointId: restored.checkpointId,
     });
-    // An attempt may have been cancelled meanwhile; from here on the state is told in the same turn.
+    // An attempt may have been cancelled meanwhile; from here on it is told in the same turn.
     for (const deployment of deployments) {
       const { execution } = deployment;
       if (!this.#options.job.mayDeploy(execution)) continue;

@@ -1,8 +1,8 @@
 /**
  * The JobManager's side of one source: runs its split enumerator and keeps track of what was
  * assigned since which checkpoint. When readers restart from a checkpoint while the enumerator goes
- * on (regional failover), the splits they were given after it go back to the enumerator; splits they
- * had at the checkpoint are in their own state.
+ * on (regional failover), the splits they were given after it go back to the enumerator; splits
+ * they had at the checkpoint are in their own state.
  *
  * Messages to a task keep their order, so a split assigned before a trigger is in the reader's
  * snapshot, and one assigned after it is in the enumerator's: each is in exactly one.

@@ -95,7 +95,8 @@ function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
   if (sameArguments(record.arguments, facts.arguments))
     return {
       type: 'alreadyEnded',
-      message: `job ${record.jobName} (${facts.jobId}) already ${word}; use --fresh to run it again`,
+      message:
+        `job ${record.jobName} (${facts.jobId}) already ${word}; ` + 'use --fresh to run it again',
     };
   if (facts.occupiedOutput !== null && !facts.append) return outputNotEmpty(facts.occupiedOutput);
   const note = `the earlier run, with other arguments, has ${word}; starts empty`;

@@ -9,15 +9,21 @@
  * - `import.meta.url` and its like mean the source file, not the bundle.
  */
 import { readFile } from 'node:fs/promises';
-import { dirname, extname } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { dirname, extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from 'esbuild';
 import { didYouMean } from '../../base/nearest.ts';
 
-const ENGINE_ENTRIES: Readonly<Record<string, URL>> = {
-  '@weir/core': new URL('../../index.ts', import.meta.url),
-  '@weir/core/cli': new URL('../../cli/index.ts', import.meta.url),
-  '@weir/core/cluster': new URL('../index.ts', import.meta.url),
+/** Folder of the engine's own code, for telling its frames from the user's. */
+export const ENGINE_DIRECTORY: string = join(import.meta.dirname, '../../');
+
+/** Whether from sources or compiled, the other files are of the same kind as this one. */
+const EXTENSION = extname(import.meta.filename);
+
+const ENGINE_ENTRIES: Readonly<Record<string, string>> = {
+  '@weir/core': `index${EXTENSION}`,
+  '@weir/core/cli': `cli/index${EXTENSION}`,
+  '@weir/core/cluster': `cluster/index${EXTENSION}`,
 };
 
 /** Left to Node. JSON is not: an import of it would need attributes that no bundle keeps. */
@@ -78,12 +84,10 @@ export const importMeta: Plugin = {
   },
 };
 
-/** Folder of the engine's own code, for telling its frames from the user's. */
-export const ENGINE_DIRECTORY: string = fileURLToPath(new URL('../../', import.meta.url));
-
 function resolveEngine(path: string): OnResolveResult {
   const entry = ENGINE_ENTRIES[path];
-  if (entry !== undefined) return { path: entry.href, external: true };
+  if (entry !== undefined)
+    return { path: addressOf(join(ENGINE_DIRECTORY, entry)), external: true };
   const known = Object.keys(ENGINE_ENTRIES);
   const text = `${path} does not exist: import from ${known.join(', ')}${didYouMean(path, known)}`;
   return { errors: [{ text }] };

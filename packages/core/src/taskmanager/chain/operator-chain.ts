@@ -1,12 +1,13 @@
 /**
  * The operators of one subtask, wired: each operator's results go by plain calls to the operators
- * chained behind it and to the network. This folder alone knows how a chain is put together, so that
- * generated code can take the place of the push path.
+ * chained behind it and to the network. This folder alone knows how a chain is put together, so
+ * that generated code can take the place of the push path.
  */
 import { assert } from '../../base/assert.ts';
 import type { JobEdge, JobVertex } from '../../protocol/job-graph.ts';
 import type { KeyedOperator } from '../operators/keyed-operator.ts';
 import { KeyedOperator as KeyedOperatorClass } from '../operators/keyed-operator.ts';
+import { SinkOperator } from '../operators/sink.ts';
 import { SourceOperator } from '../operators/source.ts';
 import type { StreamOperator } from '../operators/stream-operator.ts';
 import type { Output } from './output.ts';
@@ -30,6 +31,7 @@ export class OperatorChain {
   /** In the order of the vertex: head first. */
   readonly operators: readonly StreamOperator[];
   readonly #keyed: readonly KeyedOperator<object>[];
+  readonly #sinks: readonly SinkOperator[];
 
   constructor(options: ChainOptions) {
     const { vertex } = options;
@@ -41,6 +43,7 @@ export class OperatorChain {
     }
     this.operators = operators;
     this.#keyed = operators.filter((operator) => operator instanceof KeyedOperatorClass);
+    this.#sinks = operators.filter((operator) => operator instanceof SinkOperator);
   }
 
   get head(): StreamOperator {
@@ -56,9 +59,9 @@ export class OperatorChain {
     return this.#keyed;
   }
 
-  /** Whether every sink can take another record. */
+  /** Whether every sink can take another record; asked for every record. */
   get isWritable(): boolean {
-    for (const operator of this.operators) if (!operator.isWritable) return false;
+    for (const sink of this.#sinks) if (!sink.isWritable) return false;
     return true;
   }
 

@@ -85,7 +85,8 @@ export class SinkOperator extends StreamOperator {
     }
   }
 
-  override get isWritable(): boolean {
+  /** Whether another element may be handed over; if not, the task is woken when it may. */
+  get isWritable(): boolean {
     const writer = this.#opened();
     if (writer.isWritable) return true;
     if (!this.#waiting) {

@@ -86,17 +86,12 @@ export abstract class StreamOperator {
     return true;
   }
 
-  /** Whether another element may be handed over. */
-  get isWritable(): boolean {
-    return true;
-  }
-
   /** All input was handled; event time is at its end unless the job is suspended. */
   endOfInput(): void {}
 
   /**
-   * Puts what belongs to checkpoint `checkpointId` into operator state, synchronously; the task takes
-   * that and the keyed state right after. The checkpoint is acknowledged when the result resolves;
+   * Puts what belongs to checkpoint `checkpointId` into operator state, synchronously; the task
+   * takes that and the keyed state right after. The checkpoint is acknowledged when the result resolves;
    * a rejection fails the task.
    */
   prepareSnapshot(_checkpointId: number, _endOfInput: boolean): Promise<void> | null {

@@ -18,9 +18,9 @@ import type { PolledFrame } from '../../network/input-gate.ts';
 import type { ExecutionState, ReaderEvent, TaskDeployment } from '../../protocol/messages.ts';
 import type { CheckpointTrigger, TaskMetrics } from '../../protocol/messages.ts';
 import type { OperatorId } from '../../base/ids.ts';
-import { restoreKeyed, restoreOperatorState, restoreTimers } from '../../state/snapshot/restore.ts';
 import type { Subtask } from './build-subtask.ts';
 import { buildSubtask } from './build-subtask.ts';
+import { restoreOperators } from './restore-operators.ts';
 import type { TaskEnvironment } from './task-environment.ts';
 import { TaskCheckpoints } from './task-checkpoints.ts';
 import { TaskCounters } from './task-metrics.ts';
@@ -207,22 +207,7 @@ export class Task {
   async #restore(subtask: Subtask): Promise<void> {
     const { restore } = this.#deployment;
     if (restore === null || restore.finished) return;
-    const { fileSystem, clock, logger } = this.#environment;
-    const environment = { fileSystem, clock, directory: restore.directory };
-    for (const [index, operator] of subtask.vertex.operators.entries()) {
-      const stored = restore.operators.find((it) => it.operatorId === operator.operatorId);
-      const state = subtask.operatorStates[index];
-      if (stored === undefined || state === undefined) continue;
-      const warnings: string[] = [];
-      if (state.keyed !== null && state.timers !== null) {
-        warnings.push(...(await restoreKeyed(environment, state.keyed, stored.keyed)));
-        await restoreTimers(environment, state.timers, stored.keyed);
-      }
-      warnings.push(
-        ...(await restoreOperatorState(environment, state.states, stored.operatorStates)),
-      );
-      for (const warning of warnings) logger.log('warn', warning);
-    }
+    await restoreOperators(this.#environment, subtask, restore);
     for (const input of restore.inputs) {
       const channel = subtask.gate?.channels.find((it) => it.channelId === input.channelId);
       if (channel === undefined) continue;

@@ -4,8 +4,8 @@
  *
  * A channel whose watermark is final has ended and no longer counts, unless all have ended; so an
  * ended input beside an idle one does not jump to the end of time. When all the others are idle the
- * result is the maximum they reached, followed by idleness. A channel that resumes behind the result
- * rejoins only when it has caught up.
+ * result is the maximum they reached, followed by idleness. A channel that resumes behind the
+ * result rejoins only when it has caught up.
  *
  * Cost: O(channels) for each watermark that could move the minimum.
  */
