@@ -20,7 +20,7 @@ import type {
 } from '../protocol/checkpoint/coordinator-messages.ts';
 import type { Execution } from '../protocol/execution/job-execution.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
-import type { JobManagerMessage, TaskManagerMessage } from '../protocol/messages.ts';
+import type { JobManagerMessage, SubtaskRef, TaskManagerMessage } from '../protocol/messages.ts';
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
 import type { JobMasterListener } from './job-master.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -96,7 +96,8 @@ export class CheckpointShell {
     this.#handle({ type: 'jobStopped', now: this.#now() });
   }
 
-  tasksFailed(executions: readonly ExecutionRef[]): void {
+  /** Of restarting subtasks too: nothing of what they had pending counts any more. */
+  tasksFailed(executions: readonly SubtaskRef[]): void {
     this.#handle({ type: 'tasksFailed', executions, now: this.#now() });
   }
 
@@ -204,7 +205,6 @@ export class CheckpointShell {
       case 'checkpointStarted':
       case 'requestCompleted':
       case 'requestFailed':
-        return;
     }
   }
 
@@ -294,7 +294,6 @@ export class CheckpointShell {
 
   #discardSnapshot(effect: Extract<CoordinatorEffect, { type: 'discardSnapshot' }>): void {
     const { directory, snapshot } = effect;
-    if (directory === null) return;
     this.#track(async () => {
       await this.#options.storage.discardData(directory, snapshot.data);
     });

@@ -143,7 +143,7 @@ export class Deployer {
   }
 
   #createSources({ coordinators }: Restores): readonly SourceCoordinator[] {
-    const { jobGraph, streamGraph, job, sendTo, failGlobally } = this.#options;
+    const { jobGraph, streamGraph, job } = this.#options;
     return jobGraph.vertices.flatMap((vertex) => {
       const operator = vertex.operators[0];
       const spec = streamGraph.nodes.find((node) => node.id === operator?.node)?.spec;
@@ -158,9 +158,10 @@ export class Deployer {
           parallelism: vertex.parallelism,
           send: (subtask, event) => {
             const execution = job.execution(vertex.id, subtask).ref;
-            sendTo(execution, { type: 'readerEvent', execution, operatorId, event });
+            const message = { type: 'readerEvent', execution, operatorId, event } as const;
+            this.#options.sendTo(execution, message);
           },
-          fail: failGlobally,
+          fail: (error) => this.#options.failGlobally(error),
         },
         coordinators.get(operatorId) ?? null,
       );

@@ -210,7 +210,7 @@ export class JobMaster {
       case 'failover':
         this.#lastFailure = effect.error;
         this.#pendingTasks = effect.restarting.length;
-        this.#checkpoints?.tasksFailed(effect.failed);
+        this.#checkpoints?.tasksFailed([...effect.failed, ...effect.restarting]);
         return;
       case 'cancelTask':
         return this.#sendTo(effect.execution, {
@@ -221,7 +221,6 @@ export class JobMaster {
         return this.#restartAfter(effect.restartId, effect.delayMs);
       case 'deploy':
         void this.#deploy(effect);
-        return;
     }
   }
 

@@ -93,7 +93,7 @@ export class OperatorChain {
 
   async notifyCheckpointComplete(checkpointId: number): Promise<void> {
     await Promise.all(
-      this.operators.map((operator) => operator.notifyCheckpointComplete(checkpointId)),
+      this.operators.map(async (operator) => operator.notifyCheckpointComplete(checkpointId)),
     );
   }
 

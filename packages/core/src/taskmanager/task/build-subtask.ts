@@ -150,9 +150,9 @@ function operatorContext(
     checkpointing: settings.checkpointingMode !== null,
     committerRetries: settings.committerRetries,
     autoWatermarkIntervalMs: settings.autoWatermarkIntervalMs,
-    canEmit: owner.canEmit,
-    wakeUp: owner.wakeUp,
-    fail: owner.fail,
+    canEmit: () => owner.canEmit(),
+    wakeUp: () => owner.wakeUp(),
+    fail: (error) => owner.fail(error),
     sendToEnumerator: (event) => owner.sendToEnumerator(index, event),
   };
 }

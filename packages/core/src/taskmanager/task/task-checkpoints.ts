@@ -112,7 +112,7 @@ export class TaskCheckpoints {
 
   close(): void {
     this.#isClosed = true;
-    for (const checkpointId of [...this.#running.keys()]) this.#stop(checkpointId);
+    for (const checkpointId of this.#running.keys()) this.#stop(checkpointId);
     for (const timer of this.#yields) timer.cancel();
   }
 

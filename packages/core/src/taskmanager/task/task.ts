@@ -10,14 +10,18 @@
  * A task reports a final state only when its operators are closed, so that no late write of an
  * outdated attempt can meet the recovery of the next one.
  */
-import type { ExecutionRef } from '../../base/ids.ts';
+import type { ExecutionRef, OperatorId } from '../../base/ids.ts';
 import { BATCH_SIZE, MAX_WATERMARK } from '../../base/records.ts';
-import type { RecordBatch } from '../../base/records.ts';
+import { RecordCursor } from './record-cursor.ts';
 import { messageOf, toErrorInfo } from '../../base/errors.ts';
 import type { PolledFrame } from '../../network/input-gate.ts';
-import type { ExecutionState, ReaderEvent, TaskDeployment } from '../../protocol/messages.ts';
-import type { CheckpointTrigger, TaskMetrics } from '../../protocol/messages.ts';
-import type { OperatorId } from '../../base/ids.ts';
+import type {
+  CheckpointTrigger,
+  ExecutionState,
+  ReaderEvent,
+  TaskDeployment,
+  TaskMetrics,
+} from '../../protocol/messages.ts';
 import type { Subtask } from './build-subtask.ts';
 import { buildSubtask } from './build-subtask.ts';
 import { restoreOperators } from './restore-operators.ts';
@@ -45,10 +49,7 @@ export class Task {
   #valve: WatermarkValve | null = null;
   #phase: Phase = 'opening';
   #opening: Promise<void> = Promise.resolve();
-  /** Records of the frame in hand, and the next one's place. */
-  #batch: RecordBatch | null = null;
-  #cursor = 0;
-  #batchInput: 0 | 1 = 0;
+  readonly #records = new RecordCursor();
   #endedInputs = new Set<number>();
   /** The source has said `end`; what is left is the last watermark, then the end of data. */
   #sourceEnded = false;
@@ -228,7 +229,7 @@ export class Task {
       task: {
         hasEnded: () => this.#phase === 'ended' || this.#phase === 'finishing',
         hasEndOfData: (channel) => this.#endedInputs.has(channel),
-        canSnapshot: () => this.#batch === null && subtask.chain.resume(),
+        canSnapshot: () => this.#records.isEmpty && subtask.chain.resume(),
         fail: (error) => this.fail(error),
       },
     });
@@ -297,11 +298,11 @@ export class Task {
     if (gate === null) return false;
     let budget = BATCH_SIZE;
     for (;;) {
-      if (this.#batch !== null) {
-        budget = this.#processBatch(this.#batch, budget);
-        if (this.#batch !== null) return budget <= 0;
-        if (budget <= 0) return true;
-      }
+      const handled = this.#records.process(chain.head, budget, this.#canEmit);
+      this.#counters.recordsIn += handled;
+      budget -= handled;
+      if (budget <= 0) return true;
+      if (!this.#records.isEmpty) return false;
       if (!this.#hasRoom() || !chain.resume()) return false;
       const polled = gate.poll();
       if (polled === null) return false;
@@ -310,37 +311,10 @@ export class Task {
     }
   }
 
-  /** Hands over records until the batch, the budget or the room ends; the budget that is left. */
-  #processBatch(batch: RecordBatch, budget: number): number {
-    const { head } = this.#requireSubtask().chain;
-    const { values, timestamps } = batch;
-    const end = Math.min(values.length, this.#cursor + budget);
-    const start = this.#cursor;
-    let index = start;
-    const second = this.#batchInput === 1;
-    for (; index < end; index++) {
-      const timestamp = timestamps === null ? Number.NaN : (timestamps[index] as number);
-      // The cursor moves first: a record is handed over once, even when its function throws.
-      this.#cursor = index + 1;
-      if (second) head.processElement2(values[index], timestamp);
-      else head.processElement(values[index], timestamp);
-      if (!this.#hasRoom()) {
-        index++;
-        break;
-      }
-    }
-    this.#counters.recordsIn += index - start;
-    if (this.#cursor >= values.length) this.#batch = null;
-    return budget - (index - start);
-  }
-
   #handleFrame({ channel, frame }: PolledFrame): void {
     switch (frame.kind) {
       case 'records':
-        this.#batch = frame.batch;
-        this.#cursor = 0;
-        this.#batchInput = channel.inputIndex === 1 ? 1 : 0;
-        return;
+        return this.#records.take(frame.batch, channel.inputIndex);
       case 'watermark':
         return this.#valve?.watermark(channel.index, frame.timestamp);
       case 'idle':
