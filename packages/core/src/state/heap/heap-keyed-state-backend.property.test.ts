@@ -196,7 +196,7 @@ async function restored(
 test('each of several snapshots holds the state of the moment it started, at any parallelism', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(command, { maxLength: 60 }),
+      fc.array(command, { minLength: 5, maxLength: 80, size: 'max' }),
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 1, max: 10 }),
       async (commands, parallelism, entriesPerMap) => {

@@ -10,7 +10,7 @@ import type {
 } from '../../api/state.ts';
 import { assert } from '../../base/assert.ts';
 import { encodeValue } from '../../base/codec/value-codec.ts';
-import { StateMigrationError } from '../../base/errors.ts';
+import { SerializationError, StateMigrationError, messageOf } from '../../base/errors.ts';
 import type { OperatorStateSnapshot } from '../../protocol/snapshot.ts';
 import type { SectionOutput } from '../keyed-state-backend.ts';
 import { HeapBroadcastState } from './broadcast-state.ts';
@@ -57,17 +57,20 @@ export class OperatorStateBackend {
     return handles;
   }
 
-  /** Encodes all items at once. States without items are in the snapshot as well. */
+  /**
+   * Encodes all items at once; states without items are in the snapshot as well. Throws
+   * `SerializationError` when an item cannot be encoded.
+   */
   snapshot(output: SectionOutput): readonly OperatorStateSnapshot[] {
     return Array.from(this.#states, ([name, state]) => ({
       name,
       mode: state.mode,
-      items: state.ownItems().map((item) => output.append(encodeValue(item), 1)),
+      items: state.ownItems().map((item) => output.append(this.#encode(name, item), 1)),
     }));
   }
 
   /**
-   * Adds the items of an earlier snapshot, in order, and resolves to warnings: one for each state
+   * Adds the items of an earlier snapshot, in order, and gives warnings: one for each state
    * that is declared no more. Throws `StateMigrationError` when one was stored as another kind.
    */
   restore(stored: readonly RestoredOperatorState[]): readonly string[] {
@@ -91,6 +94,15 @@ export class OperatorStateBackend {
     const freeze = this.#options.freeze ?? false;
     if (descriptor.kind === 'broadcast') return new HeapBroadcastState(freeze);
     return new HeapOperatorListState(descriptor.mode, this.#options, freeze);
+  }
+
+  #encode(name: string, item: unknown): Uint8Array {
+    try {
+      return encodeValue(item);
+    } catch (error) {
+      const place = `state "${name}" of ${this.operatorName}`;
+      throw new SerializationError(`${place}: ${messageOf(error)}`, { cause: error });
+    }
   }
 
   #otherKind(name: string, stored: string, declared: string): StateMigrationError {

@@ -1,0 +1,142 @@
+import { deepStrictEqual, rejects, strictEqual, throws } from 'node:assert/strict';
+import { test } from 'node:test';
+import { listState, mapState, valueState } from '../../api/state-descriptors.ts';
+import { SerializationError, StateMigrationError } from '../../base/errors.ts';
+import { hashKey, keyGroupOf } from '../../base/key-groups.ts';
+import { readKeyed } from '../snapshot/read-keyed.ts';
+import { restoreKeyed } from '../snapshot/restore.ts';
+import { MemoryOutput, keyedSubtask, memoryEnvironment, takeSnapshot } from '../test-support.ts';
+
+const DECLARATION = { total: valueState<unknown>() };
+
+test('state of the only key there is goes to the subtask that owns its group [R061]', async () => {
+  const declaration = { total: valueState({ default: 0 }) };
+  const old = [0, 1, 2, 3].map((subtask) => keyedSubtask(declaration, { parallelism: 4, subtask }));
+  const owner = old.find(({ backend }) => owns(backend.keyGroups, 'key1'))!;
+  owner.backend.setCurrentKey('key1');
+  owner.state.total.update(7);
+  const parts = old.map((subtask) => takeSnapshot(subtask));
+  for (const parallelism of [2, 8]) {
+    const found: number[] = [];
+    for (let subtask = 0; subtask < parallelism; subtask++) {
+      const fresh = keyedSubtask(declaration, { parallelism, subtask });
+      await restoreKeyed(memoryEnvironment(), fresh.backend, parts);
+      strictEqual(fresh.backend.keyCount, owns(fresh.backend.keyGroups, 'key1') ? 1 : 0);
+      fresh.backend.setCurrentKey('key1');
+      if (fresh.state.total.value !== 0) found.push(fresh.state.total.value);
+    }
+    deepStrictEqual(found, [7]);
+  }
+});
+
+function owns([first, last]: readonly [number, number], key: string): boolean {
+  const keyGroup = keyGroupOf(hashKey(key), 128);
+  return first <= keyGroup && keyGroup <= last;
+}
+
+test('a snapshot can be read without the job, with keys and states by name', async () => {
+  const subtask = keyedSubtask({ total: valueState<number>(), days: mapState<unknown, number>() });
+  const { backend, state } = subtask;
+  backend.setCurrentKey(['eu', 1]);
+  state.total.update(5);
+  state.days.put(['week', 2], 1);
+  const { data, snapshot } = takeSnapshot(subtask);
+  const rows: unknown[] = [];
+  for await (const row of readKeyed(memoryEnvironment(), data, snapshot, [0, 127])) rows.push(row);
+  const keyGroup = keyGroupOf(hashKey(['eu', 1]), 128);
+  const states = { total: 5, days: new Map([[['week', 2], 1]]) };
+  deepStrictEqual(rows, [{ keyGroup, key: ['eu', 1], states }]);
+});
+
+test('a state that was stored as another kind is refused, naming both', async () => {
+  const old = keyedSubtask({ total: valueState<number>() });
+  old.backend.setCurrentKey('a');
+  old.state.total.update(1);
+  const part = takeSnapshot(old);
+  const fresh = keyedSubtask({ total: listState<number>() });
+  await rejects(restoreKeyed(memoryEnvironment(), fresh.backend, [part]), (error: unknown) => {
+    strictEqual(error instanceof StateMigrationError, true);
+    const { message } = error as StateMigrationError;
+    return /state "total" of totals was stored as value state and is declared as list/.test(
+      message,
+    );
+  });
+});
+
+test('a state that is declared no more is dropped with a warning, and its key with it', async () => {
+  const old = keyedSubtask({ gone: valueState<number>(), kept: valueState<number>() });
+  old.backend.setCurrentKey('a');
+  old.state.gone.update(1);
+  old.backend.setCurrentKey('b');
+  old.state.gone.update(1);
+  old.state.kept.update(2);
+  const fresh = keyedSubtask({ added: valueState<number>(), kept: valueState<number>() });
+  const warnings = await restoreKeyed(memoryEnvironment(), fresh.backend, [takeSnapshot(old)]);
+  deepStrictEqual(warnings, ['state "gone" of totals is declared no more and was dropped']);
+  strictEqual(fresh.backend.keyCount, 1);
+  fresh.backend.setCurrentKey('b');
+  strictEqual(fresh.state.kept.value, 2);
+});
+
+test('a value that cannot be encoded fails the snapshot, not the record that touches it', () => {
+  const { backend, state } = keyedSubtask(DECLARATION);
+  backend.setCurrentKey('a');
+  state.total.update({ sum: 1, onDone: () => undefined });
+  const cursor = backend.startSnapshot(new MemoryOutput());
+  backend.setCurrentKey('a');
+  state.total.update(2);
+  throws(
+    () => cursor.step(10),
+    (error: unknown) => {
+      strictEqual(error instanceof SerializationError, true);
+      const { message } = error as SerializationError;
+      return /^state "total" of totals under key a: cannot store a function.*onDone/.test(message);
+    },
+  );
+  cursor.release();
+  strictEqual(takeSnapshot({ ...keyedSubtask(DECLARATION), backend }).snapshot.keyed?.keyCount, 1);
+});
+
+test('a released snapshot costs nothing any more', () => {
+  const { backend, state } = keyedSubtask(DECLARATION);
+  backend.setCurrentKey('a');
+  state.total.update(1);
+  const output = new MemoryOutput();
+  const cursor = backend.startSnapshot(output);
+  cursor.release();
+  cursor.release();
+  backend.setCurrentKey('a');
+  state.total.update(2);
+  throws(() => cursor.step(1), /released/);
+  strictEqual((output.handle as { bytes: Uint8Array }).bytes.length, 0);
+});
+
+test('a snapshot ends although new keys keep coming', () => {
+  const { backend, state } = keyedSubtask(DECLARATION);
+  for (let key = 0; key < 10; key++) {
+    backend.setCurrentKey(key);
+    state.total.update(key);
+  }
+  const cursor = backend.startSnapshot(new MemoryOutput());
+  let next = 10;
+  for (let slices = 0; !cursor.step(2); slices++) {
+    strictEqual(slices < 12, true);
+    for (let i = 0; i < 5; i++) {
+      backend.setCurrentKey(next++);
+      state.total.update(0);
+    }
+  }
+  strictEqual(cursor.entryCount, 10);
+  strictEqual(
+    cursor.sections.reduce((sum, { count }) => sum + count, 0),
+    10,
+  );
+});
+
+test('starting a snapshot leaves no key current, so that nothing is changed unseen', () => {
+  const { backend, state } = keyedSubtask(DECLARATION);
+  backend.setCurrentKey('a');
+  state.total.update(1);
+  backend.startSnapshot(new MemoryOutput());
+  throws(() => state.total.update(2), /no key is current/);
+});
