@@ -1,0 +1,63 @@
+import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
+import { test } from 'node:test';
+import { ValueEncoder } from '../../base/codec/value-codec.ts';
+import type { StateHandle } from '../../protocol/snapshot.ts';
+import { MemoryOutput } from '../test-support.ts';
+import { BlockReader, KeyGroupBlocks } from './key-group-blocks.ts';
+
+function bytesOf(output: MemoryOutput): Uint8Array {
+  return (output.handle as StateHandle & { kind: 'inline' }).bytes;
+}
+
+test('entries come back by key group, in order, with the shapes of their objects', () => {
+  const output = new MemoryOutput();
+  const blocks = new KeyGroupBlocks(new ValueEncoder(), 128, output);
+  const entryOf = (i: number): unknown[] => [i, 0, { count: i, name: `n${i}` }];
+  for (let i = 0; i < 100; i++) blocks.add(i % 3, entryOf(i));
+  while (!blocks.flushSome(1));
+  strictEqual(blocks.sections.length, 3);
+  const bytes = bytesOf(output);
+  const reader = new BlockReader();
+  for (const { keyGroup, offset, sizeBytes, count } of blocks.sections) {
+    const block = bytes.subarray(offset, offset + sizeBytes);
+    const expected = Array.from({ length: count }, (_, i) => entryOf(i * 3 + keyGroup));
+    deepStrictEqual([...reader.read(block, count)], expected);
+  }
+});
+
+test('a key group with much state is handed on in several blocks before the end', () => {
+  const output = new MemoryOutput();
+  const blocks = new KeyGroupBlocks(new ValueEncoder(), 128, output);
+  for (let i = 0; i < 200; i++) blocks.add(0, [i, 0, 'x'.repeat(1000)]);
+  ok(blocks.sections.length >= 5);
+  for (const { sizeBytes } of blocks.sections) ok(sizeBytes < 40_000, `${sizeBytes} bytes`);
+});
+
+test('with very many key groups the blocks are smaller, so that memory stays bounded', () => {
+  const output = new MemoryOutput();
+  const blocks = new KeyGroupBlocks(new ValueEncoder(), 32_768, output);
+  for (let i = 0; i < 100; i++) blocks.add(0, [i, 0, 'x'.repeat(100)]);
+  ok(blocks.sections.length >= 10);
+});
+
+test('a block of a newer version is refused', () => {
+  const output = new MemoryOutput();
+  const blocks = new KeyGroupBlocks(new ValueEncoder(), 1, output);
+  blocks.add(0, [1, 0, 'a']);
+  blocks.flushSome(1);
+  const bytes = bytesOf(output);
+  bytes[0] = 2;
+  throws(
+    () => [...new BlockReader().read(bytes, 1)],
+    /has version 2, this program knows version 1/,
+  );
+});
+
+test('a block with more entries than were announced is refused', () => {
+  const output = new MemoryOutput();
+  const blocks = new KeyGroupBlocks(new ValueEncoder(), 1, output);
+  blocks.add(0, [1, 0, 'a']);
+  blocks.add(0, [2, 0, 'a']);
+  blocks.flushSome(1);
+  throws(() => [...new BlockReader().read(bytesOf(output), 1)], /bytes follow its 1 entries/);
+});
