@@ -5,7 +5,7 @@ import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { OperatorStateBackend } from '../state/operator/operator-state-backend.ts';
 import { restoreOperatorState } from '../state/snapshot/restore.ts';
 import { SPLITS_STATE } from '../taskmanager/operators/source.ts';
-import type { PreparedJob } from './prepare-run.ts';
+import type { PreparedJob } from '../jobmanager/prepare-run.ts';
 
 const POSITIONS_MAX = 4;
 

@@ -3,22 +3,26 @@
  * its end. The JobManager lives in the present thread.
  */
 import { randomBytes } from 'node:crypto';
-import { ConfigurationError, JobSubmissionError } from '../base/errors.ts';
+import { JobSubmissionError } from '../base/errors.ts';
 import type { ErrorInfo } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { seededRandom } from '../base/random.ts';
-import { JobMaster } from '../jobmanager/job-master.ts';
+import { createJobMaster } from '../jobmanager/create-job-master.ts';
+import type { JobMaster } from '../jobmanager/job-master.ts';
+import { prepareJob, requireSamePlan, withParallelism } from '../jobmanager/prepare-run.ts';
+import type { PreparedJob } from '../jobmanager/prepare-run.ts';
+import { openRunState } from '../jobmanager/run-state.ts';
+import type { RunState } from '../jobmanager/run-state.ts';
 import type { JobStatus } from '../protocol/messages.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
+import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
+import { taskSettings } from '../taskmanager/task/task-settings.ts';
+import { describePositions } from './describe-positions.ts';
 import { InThreadSlots } from './in-thread-slots.ts';
-import { prepareJob, requireSamePlan, withParallelism } from './prepare-run.ts';
-import type { PreparedJob } from './prepare-run.ts';
+import { holdLease, livingOwner, thisProcess } from './process-owner.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import { realClock } from './real-clock.ts';
 import type { RunOptions, RunOutcome } from './run-contract.ts';
-import { openRunState } from './run-state.ts';
-import type { RunState } from './run-state.ts';
-import { checkpointSettings, restartSettings, taskSettings } from './settings.ts';
 import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
 
@@ -33,7 +37,7 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
   requireSamePlan(again.jobGraph, prepared.jobGraph.planHash);
   for (const message of prepared.warnings)
     options.listener({ type: 'log', level: 'warn', message });
-  const state = await openRunState(options, prepared, random);
+  const state = await openState(options, prepared, random);
   if (state.type === 'alreadyEnded') {
     options.listener({ type: 'log', level: 'info', message: state.message });
     return {
@@ -53,6 +57,22 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
   }
 }
 
+function openState(options: RunOptions, prepared: PreparedJob, random: Random): Promise<RunState> {
+  const io = { fileSystem: new LocalFileSystem(), clock: realClock };
+  const state = {
+    ...options,
+    ...io,
+    random,
+    ownership: { self: thisProcess(random), livingOwner, holdLease },
+    workingDirectory: process.cwd(),
+    restorePath: options.restorePath ?? prepared.configuration.get('execution.state-recovery.path'),
+    warn: (message: string): void => options.listener({ type: 'log', level: 'warn', message }),
+    describePositions: (stored: StoredSnapshot): Promise<string> =>
+      describePositions(io, stored, prepared),
+  };
+  return openRunState(state, prepared);
+}
+
 interface Run {
   readonly prepared: PreparedJob;
   readonly state: Extract<RunState, { type: 'run' }>;
@@ -70,28 +90,18 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
     log: (level: 'debug' | 'info' | 'warn' | 'error', message: string): void =>
       listener({ type: 'log', level, message }),
   };
-  const master = new JobMaster({
-    jobId: state.jobId,
-    epoch: state.epoch,
-    jobGraph: state.jobGraph,
-    streamGraph: prepared.streamGraph,
-    clock: realClock,
-    random: random.derive('jobmanager'),
-    fileSystem: new LocalFileSystem(),
-    logger,
-    checkpointing: checkpointSettings(configuration),
-    restartStrategy: restartSettings(configuration),
-    failoverStrategy: failoverStrategy(configuration.get('jobmanager.execution.failover-strategy')),
-    storage: state.storage,
-    persistence: state.persistence,
-    completed: state.completed,
-    lastCheckpointId: state.lastCheckpointId,
-    initial: state.initial,
-    allowNonRestored: state.allowNonRestored,
-    allowOlder: configuration.get('execution.state-recovery.allow-older'),
-    listener: reporter,
-    send: (slot, message) => slots.send(slot, message),
-  });
+  const master = createJobMaster(
+    {
+      clock: realClock,
+      random: random.derive('jobmanager'),
+      fileSystem: new LocalFileSystem(),
+      logger,
+      listener: reporter,
+      send: (slot, message) => slots.send(slot, message),
+    },
+    prepared,
+    state,
+  );
   listener({
     type: 'started',
     jobId: state.jobId,
@@ -145,15 +155,6 @@ function createSlots(options: RunOptions, { prepared, state, random }: Run): Slo
     stallWarningMs,
     stallTimeoutMs: configuration.get('weir.task.stall-timeout'),
   });
-}
-
-function failoverStrategy(value: string): 'region' | 'full' {
-  if (value === 'region' || value === 'full') return value;
-  throw new ConfigurationError(
-    `jobmanager.execution.failover-strategy: ${value} is not supported by this version; ` +
-      'use region or full',
-    { code: 'CONFIG_UNSUPPORTED' },
-  );
 }
 
 function outcomeOf(

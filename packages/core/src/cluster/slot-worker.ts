@@ -15,9 +15,9 @@ import { ThreadSignal } from '../network/thread-signal.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
 import { ActiveOperator } from '../taskmanager/operators/active-operator.ts';
 import { TaskExecutor } from '../taskmanager/task-executor.ts';
-import { prepareJob, requireSamePlan } from './prepare-run.ts';
+import { prepareJob, requireSamePlan } from '../jobmanager/prepare-run.ts';
 import { realClock } from './real-clock.ts';
-import { taskSettings } from './settings.ts';
+import { taskSettings } from '../taskmanager/task/task-settings.ts';
 import type {
   FromSlotThread,
   LinkBuffers,

@@ -1,10 +1,10 @@
-/** From the configuration of a run to the settings that its parts take. */
+/** From the configuration of a run to the settings that the JobManager's parts take. */
 import type { Configuration } from '../base/configuration.ts';
+import { ConfigurationError } from '../base/errors.ts';
 import type { CheckpointCoordinatorConfig } from '../protocol/checkpoint/checkpoint-config.ts';
 import { checkpointConfig } from '../protocol/checkpoint/checkpoint-config.ts';
 import type { RestartStrategyConfig } from '../protocol/execution/restart-strategy.ts';
 import { defaultRestartStrategy } from '../protocol/execution/restart-strategy.ts';
-import type { TaskSettings } from '../taskmanager/task/task-environment.ts';
 
 /** Delay of the first restart, unless another is set. */
 const FIRST_DELAY_MS = 100;
@@ -65,15 +65,12 @@ export function restartSettings(c: Configuration): RestartStrategyConfig {
   }
 }
 
-export function taskSettings(c: Configuration): TaskSettings {
-  const isCheckpointing = c.get('execution.checkpointing.interval') !== null;
-  return {
-    checkpointingMode: isCheckpointing ? c.get('execution.checkpointing.mode') : null,
-    checkpointsAfterTasksFinish: c.get('execution.checkpointing.checkpoints-after-tasks-finish'),
-    inlineThresholdBytes: c.get('execution.checkpointing.data-inline-threshold'),
-    bufferTimeoutMs: c.get('execution.buffer-timeout.interval') ?? Infinity,
-    autoWatermarkIntervalMs: c.get('pipeline.auto-watermark-interval'),
-    committerRetries: c.get('sink.committer.retries'),
-    freezeState: false,
-  };
+export function failoverStrategy(c: Configuration): 'region' | 'full' {
+  const value = c.get('jobmanager.execution.failover-strategy');
+  if (value === 'region' || value === 'full') return value;
+  throw new ConfigurationError(
+    `jobmanager.execution.failover-strategy: ${value} is not supported by this version; ` +
+      'use region or full',
+    { code: 'CONFIG_UNSUPPORTED' },
+  );
 }

@@ -1,5 +1,5 @@
 /** Keeps what outlives the process in the job's log. */
-import type { FinalStatus, JobPersistence } from '../jobmanager/job-persistence.ts';
+import type { FinalStatus, JobPersistence } from './job-persistence.ts';
 import type { JobLog } from '../storage/job-store.ts';
 
 export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersistence {

@@ -1,41 +1,66 @@
 /**
  * Opens what a run stands on: finds out what earlier runs left, decides what to start from
- * (jobmanager/start-rule.ts), takes the lead of the job, and cleans up what nobody needs.
+ * (start-rule.ts), takes the lead of the job, and cleans up what nobody needs.
  */
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Configuration } from '../base/configuration.ts';
 import { formatDuration } from '../base/duration.ts';
-import { JobSubmissionError, messageOf } from '../base/errors.ts';
+import { ConfigurationError, JobSubmissionError, messageOf } from '../base/errors.ts';
+import type { FileSystem } from '../base/file-system.ts';
 import type { JobId } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
-import type { InitialRestore } from '../jobmanager/job-master.ts';
-import type { JobPersistence } from '../jobmanager/job-persistence.ts';
-import { volatilePersistence } from '../jobmanager/job-persistence.ts';
-import type { StartDecision } from '../jobmanager/start-rule.ts';
-import { decideStart } from '../jobmanager/start-rule.ts';
 import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
 import { assignState } from '../protocol/execution/state-assignment.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import { slotLayoutOf } from '../protocol/slots/slot-layout.ts';
 import type { CheckpointStorage, ScannedSnapshot } from '../storage/checkpoint-storage.ts';
 import { FileCheckpointStorage } from '../storage/file-checkpoint-storage.ts';
-import type { JobLog, JobLogEntry, JobRecord } from '../storage/job-store.ts';
+import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-store.ts';
 import { JobStore } from '../storage/job-store.ts';
-import { LocalFileSystem } from '../storage/local-file-system.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
+import { joinPath, parseUserPath } from '../storage/paths.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
-import { describePositions } from './describe-positions.ts';
+import type { InitialRestore } from './job-master.ts';
 import { jobLogPersistence } from './job-log-persistence.ts';
+import type { JobPersistence } from './job-persistence.ts';
+import { volatilePersistence } from './job-persistence.ts';
 import type { PreparedJob } from './prepare-run.ts';
-import { holdLease, livingOwner, thisProcess } from './process-owner.ts';
-import { realClock } from './real-clock.ts';
-import type { RunOptions } from './run-contract.ts';
+import type { StartDecision } from './start-rule.ts';
+import { decideStart } from './start-rule.ts';
+
+/** What the start rule asks of the platform: which process this is, and who else is alive. */
+export interface Ownership {
+  readonly self: JobOwner;
+  /** Who holds the job, in words, if he is alive; else `null`. */
+  livingOwner(owner: JobOwner | null, jobDirectory: string): Promise<string | null>;
+  /** Shows others that the holder lives, until the result is called. */
+  holdLease(jobDirectory: string): () => void;
+}
+
+export interface RunStateOptions {
+  readonly clock: Clock;
+  readonly fileSystem: FileSystem;
+  readonly random: Random;
+  readonly ownership: Ownership;
+  /** Where relative paths of the user begin. */
+  readonly workingDirectory: string;
+  readonly arguments: readonly string[];
+  /** `null`: derived from the job's name. */
+  readonly jobId: JobId | null;
+  readonly restorePath: string | null;
+  readonly allowNonRestored: boolean;
+  readonly fresh: boolean;
+  readonly append: boolean;
+  /** Absolute; `null`: nothing is kept. */
+  readonly dataDirectory: string | null;
+  warn(message: string): void;
+  /** Where the sources of a snapshot go on, in words. */
+  describePositions(stored: StoredSnapshot, prepared: PreparedJob): Promise<string>;
+}
 
 export type RunState =
   | { readonly type: 'alreadyEnded'; readonly jobId: JobId; readonly message: string }
@@ -57,58 +82,57 @@ export type RunState =
       close(): Promise<void>;
     };
 
-const io = { fileSystem: new LocalFileSystem(), clock: realClock };
-
 /** 32 hexadecimal digits that stay the same for a job's name. */
 export function jobIdOf(jobName: string): JobId {
   return createHash('md5').update(`weir job ${jobName}`).digest('hex') as JobId;
 }
 
 export async function openRunState(
-  options: RunOptions,
+  options: RunStateOptions,
   prepared: PreparedJob,
-  random: Random,
 ): Promise<RunState> {
-  const { dataDirectory } = options;
-  if (dataDirectory === null) return openVolatile(options, prepared, random);
+  const { dataDirectory, ownership } = options;
+  if (dataDirectory === null) return openVolatile(options, prepared);
   const jobId = options.jobId ?? jobIdOf(prepared.jobGraph.jobName);
-  const storage = createStorage(prepared.configuration, dataDirectory, jobId);
-  const log = new JobStore({ ...io, random }, dataDirectory).open(jobId);
-  const jobDirectory = join(dataDirectory, 'jobs', jobId);
+  const storage = createStorage(options, {
+    configuration: prepared.configuration,
+    dataDirectory,
+    jobId,
+  });
+  const log = new JobStore(options, dataDirectory).open(jobId);
+  const jobDirectory = joinPath(dataDirectory, 'jobs', jobId);
   // Another process may take the lead between look and claim: then what it did counts.
   for (;;) {
     const seen = await log.read();
-    const scanned = await scan(storage);
+    const scanned = await scan(options, storage);
     const decision = decideStart({
       jobId,
       record: seen?.record ?? null,
       runningOwner:
         seen === null || seen.record.ended !== null
           ? null
-          : await livingOwner(seen.record.owner, jobDirectory),
+          : await ownership.livingOwner(seen.record.owner, jobDirectory),
       scanned,
       arguments: options.arguments,
       fresh: options.fresh,
       append: options.append,
-      restorePath:
-        options.restorePath ?? prepared.configuration.get('execution.state-recovery.path'),
+      restorePath: options.restorePath,
       allowOlder: prepared.configuration.get('execution.state-recovery.allow-older'),
-      occupiedOutput: await occupiedOutput(prepared),
+      occupiedOutput: await occupiedOutput(options, prepared),
     });
     if (decision.type === 'refuse')
       throw new JobSubmissionError(decision.message, { code: decision.code });
     if (decision.type === 'alreadyEnded')
       return { type: 'alreadyEnded', jobId, message: decision.message };
-    const opened = { options, prepared, random, jobId, storage, log, jobDirectory };
+    const opened = { options, prepared, jobId, storage, log, jobDirectory };
     const state = await claim(opened, { seen, scanned, decision });
     if (state !== 'taken') return state;
   }
 }
 
 interface Opened {
-  readonly options: RunOptions;
+  readonly options: RunStateOptions;
   readonly prepared: PreparedJob;
-  readonly random: Random;
   readonly jobId: JobId;
   readonly storage: CheckpointStorage;
   readonly log: JobLog;
@@ -122,7 +146,7 @@ interface Seen {
 }
 
 async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
-  const { options, prepared, random, jobId, storage, log, jobDirectory } = opened;
+  const { options, prepared, jobId, storage, log, jobDirectory } = opened;
   const { seen, scanned, decision } = found;
   const restored = await restoredSnapshot(opened, decision);
   const allowNonRestored =
@@ -136,8 +160,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
           directory: restored.directory,
           allowNonRestored,
         });
-  for (const message of assigned?.warnings ?? [])
-    options.listener({ type: 'log', level: 'warn', message });
+  for (const message of assigned?.warnings ?? []) options.warn(message);
 
   const lastCheckpointId = Math.max(
     (seen?.record.nextCheckpointId ?? 1) - 1,
@@ -155,7 +178,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     nextCheckpointId: lastCheckpointId + 1,
     firstCheckpointId,
     completed,
-    owner: thisProcess(random),
+    owner: options.ownership.self,
     ended: null,
     restoredFrom:
       decision.type === 'restore'
@@ -165,7 +188,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
           : (seen?.record.restoredFrom ?? null),
   });
   if (record === 'taken') return 'taken';
-  const releaseLease = holdLease(jobDirectory);
+  const releaseLease = options.ownership.holdLease(jobDirectory);
   await cleanUp(options, storage, { completed, firstCheckpointId, lastCheckpointId, scanned });
   const jobGraph = assigned?.jobGraph ?? prepared.jobGraph;
   return {
@@ -175,12 +198,12 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     jobGraph,
     slotCount: slotLayoutOf(jobGraph).slotCount,
     storage,
-    persistence: jobLogPersistence(log, () => Date.now()),
+    persistence: jobLogPersistence(log, () => options.clock.wallTime()),
     completed,
     lastCheckpointId,
     initial: restored,
     allowNonRestored,
-    startLine: await startLine(decision, restored, prepared),
+    startLine: await startLine(options, { decision, restored, prepared }),
     async close() {
       releaseLease();
       // A run that is only suspended gives the job free for whoever resumes it.
@@ -190,8 +213,8 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   };
 }
 
-function openVolatile(options: RunOptions, prepared: PreparedJob, random: Random): RunState {
-  const jobId = options.jobId ?? (random.hex(32) as JobId);
+function openVolatile(options: RunStateOptions, prepared: PreparedJob): RunState {
+  const jobId = options.jobId ?? (options.random.hex(32) as JobId);
   const { jobGraph } = prepared;
   return {
     type: 'run',
@@ -199,7 +222,7 @@ function openVolatile(options: RunOptions, prepared: PreparedJob, random: Random
     epoch: 1,
     jobGraph,
     slotCount: slotLayoutOf(jobGraph).slotCount,
-    storage: new MemoryCheckpointStorage(io, jobId),
+    storage: new MemoryCheckpointStorage(options, jobId),
     persistence: volatilePersistence(),
     completed: [],
     lastCheckpointId: 0,
@@ -210,32 +233,44 @@ function openVolatile(options: RunOptions, prepared: PreparedJob, random: Random
   };
 }
 
+interface StoragePlace {
+  readonly configuration: Configuration;
+  readonly dataDirectory: string;
+  readonly jobId: JobId;
+}
+
 function createStorage(
-  configuration: Configuration,
-  dataDirectory: string,
-  jobId: JobId,
+  options: RunStateOptions,
+  { configuration, dataDirectory, jobId }: StoragePlace,
 ): CheckpointStorage {
   if (configuration.get('execution.checkpointing.storage') === 'jobmanager')
-    return new MemoryCheckpointStorage(io, jobId);
+    return new MemoryCheckpointStorage(options, jobId);
   const configured = configuration.get('execution.checkpointing.dir');
-  return new FileCheckpointStorage(io, {
-    directory: configured === null ? join(dataDirectory, 'checkpoints') : absolutePath(configured),
+  const directory =
+    configured === null
+      ? joinPath(dataDirectory, 'checkpoints')
+      : parseUserPath(configured, options.workingDirectory);
+  if (directory === null)
+    throw new ConfigurationError(
+      `execution.checkpointing.dir: ${configured} is not a path that Weir can write to: give a ` +
+        'folder or a file: URI of this machine',
+    );
+  return new FileCheckpointStorage(options, {
+    directory,
     jobId,
     createSubdirectory: configuration.get('execution.checkpointing.create-subdir'),
   });
 }
 
-function absolutePath(path: string): string {
-  if (path.startsWith('file:')) return fileURLToPath(path);
-  return join(path.startsWith('/') ? '/' : process.cwd(), path);
-}
-
-async function scan(storage: CheckpointStorage): Promise<readonly ScannedSnapshot[]> {
+async function scan(
+  options: RunStateOptions,
+  storage: CheckpointStorage,
+): Promise<readonly ScannedSnapshot[]> {
   const scanned = await storage.scan();
   const newest = scanned.findLast((snapshot) => snapshot.status === 'valid');
   if (newest === undefined) return scanned;
   // The one that would be used is read whole, so that damage shows before anything is started.
-  const damage = await verifySnapshotDeep(io, await storage.load(newest.directory));
+  const damage = await verifySnapshotDeep(options, await storage.load(newest.directory));
   const [first] = damage;
   if (first === undefined) return scanned;
   const { checkpointId, directory } = newest;
@@ -244,13 +279,13 @@ async function scan(storage: CheckpointStorage): Promise<readonly ScannedSnapsho
 }
 
 async function restoredSnapshot(
-  { storage }: Opened,
+  { options, storage }: Opened,
   decision: Seen['decision'],
 ): Promise<StoredSnapshot | null> {
   if (decision.type === 'empty') return null;
   if (decision.type === 'resume') return storage.load(decision.directory);
-  const snapshot = await locateSnapshot(io, decision.path, process.cwd());
-  const [damage] = await verifySnapshotDeep(io, snapshot);
+  const snapshot = await locateSnapshot(options, decision.path, options.workingDirectory);
+  const [damage] = await verifySnapshotDeep(options, snapshot);
   if (damage !== undefined) throw damage;
   return snapshot;
 }
@@ -283,7 +318,7 @@ function retained(
 }
 
 async function cleanUp(
-  options: RunOptions,
+  options: RunStateOptions,
   storage: CheckpointStorage,
   facts: {
     readonly completed: readonly CompletedCheckpoint[];
@@ -302,28 +337,27 @@ async function cleanUp(
       below: facts.lastCheckpointId + 1,
     });
     for (const path of report.foreign)
-      options.listener({
-        type: 'log',
-        level: 'warn',
-        message: `not deleted, since Weir did not write it: ${path}`,
-      });
+      options.warn(`not deleted, since Weir did not write it: ${path}`);
   } catch (error) {
-    const message = `old checkpoints could not be cleaned up: ${messageOf(error)}`;
-    options.listener({ type: 'log', level: 'warn', message });
+    options.warn(`old checkpoints could not be cleaned up: ${messageOf(error)}`);
   }
 }
 
 async function startLine(
-  decision: Seen['decision'],
-  restored: StoredSnapshot | null,
-  prepared: PreparedJob,
+  options: RunStateOptions,
+  run: {
+    readonly decision: Seen['decision'];
+    readonly restored: StoredSnapshot | null;
+    readonly prepared: PreparedJob;
+  },
 ): Promise<string> {
+  const { decision, restored, prepared } = run;
   const name = prepared.jobGraph.jobName;
   if (decision.type === 'empty') return `job ${name}: ${decision.note}`;
   assert(restored !== null, 'a start from a snapshot has one');
   const { metadata, directory, completedAt } = restored;
-  const age = formatDuration(Math.max(0, Math.round(Date.now() - completedAt)));
-  const positions = await describePositions(io, restored, prepared);
+  const age = formatDuration(Math.max(0, Math.round(options.clock.wallTime() - completedAt)));
+  const positions = await options.describePositions(restored, prepared);
   const what = `${metadata.kind} ${metadata.checkpointId} (${directory}, ${age} old)`;
   const verb = decision.type === 'resume' ? 'resumes from' : 'starts from';
   const skipped =
@@ -334,11 +368,14 @@ async function startLine(
 }
 
 /** An output folder that holds results; for the check that a fresh run adds to nothing unseen. */
-async function occupiedOutput({ streamGraph }: PreparedJob): Promise<string | null> {
+async function occupiedOutput(
+  { fileSystem }: RunStateOptions,
+  { streamGraph }: PreparedJob,
+): Promise<string | null> {
   for (const { spec } of streamGraph.nodes) {
     if (spec.type !== 'sink') continue;
     for (const path of spec.sink.outputLocations?.() ?? []) {
-      const names = await readdir(path).catch(() => []);
+      const names = await fileSystem.list(path).catch(() => []);
       if (names.some((name) => !name.startsWith('.'))) return path;
     }
   }
