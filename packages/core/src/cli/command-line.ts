@@ -7,21 +7,21 @@ import { didYouMean } from '../base/nearest.ts';
 import { COMMANDS, EXPLAIN, HELP_COMMAND, INSPECT, RUN } from './commands.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
-import { explainCommand } from './explain-command.ts';
 import { helpFor, overview } from './help.ts';
-import { inspectCommand } from './inspect-command.ts';
 import { parseOptions, usageError } from './options.ts';
 import type { ParsedOptions } from './options.ts';
 import { errorLines } from './report/error-lines.ts';
-import { runCommand } from './run-command.ts';
 import { styleFor } from './text/style.ts';
 
 type Handler = (options: ParsedOptions, environment: Environment) => Promise<number>;
 
+/** Each loads what it needs, so that a help text does not wait for an engine. */
 const HANDLERS: Readonly<Record<string, Handler>> = {
-  [RUN.name]: runCommand,
-  [EXPLAIN.name]: explainCommand,
-  [INSPECT.name]: inspectCommand,
+  [RUN.name]: async (...given) => (await import('./run-command.ts')).runCommand(...given),
+  [EXPLAIN.name]: async (...given) =>
+    (await import('./explain-command.ts')).explainCommand(...given),
+  [INSPECT.name]: async (...given) =>
+    (await import('./inspect-command.ts')).inspectCommand(...given),
   [HELP_COMMAND.name]: async ({ words }, environment) => showHelp(words[0], environment),
 };
 

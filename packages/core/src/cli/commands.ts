@@ -74,10 +74,10 @@ export const RUN: CommandSpec = {
   operands: '[options] JOB [job arguments]',
   summary: 'run a job in this process until it ends',
   text:
-    'JOB is a module (.ts, .js) whose default export is a job. A run that was interrupted goes on\n' +
-    'from its newest checkpoint when the same command is given again. Ctrl-C stops it and keeps its\n' +
-    'state; a second Ctrl-C ends it at once. Checkpoints are kept in .weir/ of the current folder,\n' +
-    'or where WEIR_DATA_DIR says.',
+    'JOB is a module (.ts, .js) whose default export is a job. A run that was interrupted goes\n' +
+    'on from its newest checkpoint when the same command is given again. Ctrl-C stops it and\n' +
+    'keeps its state; a second Ctrl-C ends it at once. Checkpoints are kept in .weir/ of the\n' +
+    'current folder, or where WEIR_DATA_DIR says.',
   options: [
     PARALLELISM,
     {
@@ -92,7 +92,7 @@ export const RUN: CommandSpec = {
       text: 'drop state of operators that the job no longer has',
     },
     { long: '--fresh', text: 'start with empty state, whatever earlier runs left' },
-    { long: '--append', text: 'with --fresh: allow output folders that hold files' },
+    { long: '--append', text: 'add to output that an ended run of this job left' },
     {
       long: '--job-id',
       value: 'ID',
@@ -136,7 +136,7 @@ export const INSPECT: CommandSpec = {
     {
       long: '--state',
       value: 'UID/NAME',
-      text: 'print the rows of one state as JSON lines; UID may be an operator id or a name',
+      text: 'print the rows of one state of an operator as JSON lines',
     },
     { long: '--json', text: 'the same as JSON' },
     VERBOSE,

@@ -29,7 +29,7 @@ export async function readConfiguration(
   return fromFile.mergedWith(Configuration.fromProperties(pairs));
 }
 
-/** Where a local run keeps its data, absolute: `-D`, else the variable, else the file, else `.weir`. */
+/** Folder of a local run, absolute: from `-D`, else the variable, else the file, else `.weir`. */
 export function dataDirectoryOf(configuration: Configuration, environment: Environment): string {
   const key = 'weir.data-dir';
   const variable = environment.variables[DATA_DIRECTORY_VARIABLE];

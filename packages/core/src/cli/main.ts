@@ -3,8 +3,7 @@
  * `command-line.ts` as an `Environment`, and nothing more: all that can be tested is there.
  */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { loadJob } from '../cluster/job-loader.ts';
+import { dirname, join } from 'node:path';
 import { realClock } from '../cluster/real-clock.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
 import { commandLine } from './command-line.ts';
@@ -66,7 +65,7 @@ function endWithReader(error: NodeJS.ErrnoException): void {
   stopWith('SIGTERM');
 }
 
-function versionOf(manifest: URL): string {
+function versionOf(manifest: string): string {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
   return version;
 }
@@ -83,9 +82,12 @@ const environment: Environment = {
   terminal,
   clock: realClock,
   fileSystem: new LocalFileSystem(),
-  version: versionOf(new URL('../../package.json', import.meta.url)),
-  internalDirectories: [fileURLToPath(new URL('../', import.meta.url))],
-  loadJob: (path) => loadJob(path),
+  version: versionOf(join(import.meta.dirname, '../../package.json')),
+  internalDirectories: [`${dirname(import.meta.dirname)}/`],
+  loadJob: async (path) => {
+    const { loadJob } = await import('../cluster/job-loader.ts');
+    return loadJob(path);
+  },
   runLocal: async (options) => {
     const { runLocal } = await import('../cluster/local-run.ts');
     return runLocal(options);

@@ -1,7 +1,7 @@
 /**
  * Reads the words of a command line by a table of options. As with Flink's client, every option
- * works with one or two dashes, `-p4`, `-p 4`, `--parallelism 4` and `--parallelism=4` are the same,
- * and for commands that run a job, whatever stands behind the job file belongs to the job.
+ * works with one or two dashes; `-p4`, `-p 4`, `--parallelism 4` and `--parallelism=4` are the
+ * same; and for commands about a job, whatever stands behind the job file belongs to the job.
  */
 import { parseArgs } from 'node:util';
 import { JobSubmissionError } from '../base/errors.ts';
@@ -61,8 +61,10 @@ export function parseOptions(args: readonly string[], rules: ParseRules): Parsed
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value);
     if (token.kind !== 'option') continue;
+    const word = args[token.index]!.replace(/=.*$/s, '');
+    refuseIfListed(word, rules);
     const option = rules.options.find((spec) => nameOf(spec) === token.name);
-    if (option === undefined) throw unknownOption(args[token.index]!, rules);
+    if (option === undefined) throw unknownOption(word, rules);
     const value = valueOf(token, option, rules);
     found.set(token.name, [...(found.get(token.name) ?? []), value]);
   }
@@ -115,10 +117,12 @@ function valueOf(token: OptionToken, option: OptionSpec, rules: ParseRules): str
   throw usageError(`${rules.command}: ${name} needs a value: ${name} ${option.value}`);
 }
 
-function unknownOption(word: string, rules: ParseRules): JobSubmissionError {
-  const name = word.replace(/=.*$/, '');
-  const refused = rules.refused?.find(({ form }) => form.test(`-${bare(name)}`));
-  if (refused !== undefined) return usageError(`${rules.command} ${name}: ${refused.answer}`);
+function refuseIfListed(name: string, { command, refused }: ParseRules): void {
+  const found = refused?.find(({ form }) => form.test(`-${bare(name)}`));
+  if (found !== undefined) throw usageError(`${command} ${name}: ${found.answer}`);
+}
+
+function unknownOption(name: string, rules: ParseRules): JobSubmissionError {
   const known = rules.options.flatMap(({ short, long }) =>
     [short, long].filter((one) => one !== undefined),
   );

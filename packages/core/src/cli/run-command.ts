@@ -8,7 +8,7 @@ import type { Environment, StopSignal } from './environment.ts';
 import { exitCodeOfError, exitCodeOfRun, exitCodeOfSignal } from './exit-codes.ts';
 import { usageError } from './options.ts';
 import type { ParsedOptions } from './options.ts';
-import { resumeCommands } from './resume-command.ts';
+import { resumeCommand } from './resume-command.ts';
 import { RunReport } from './report/run-report.ts';
 import type { ReportMode } from './report/run-report.ts';
 import type { RunOptions } from './run-contract.ts';
@@ -112,8 +112,6 @@ async function carryOut(
 }
 
 function checkCombination(options: ParsedOptions): void {
-  if (options.has('--append') && !options.has('--fresh'))
-    throw usageError('weir run: --append goes with --fresh; -s and resumed runs append anyway');
   if (options.has('--fresh') && options.has('--fromSavepoint'))
     throw usageError('weir run: --fresh starts empty and -s from a snapshot; give one of them');
   if (options.has('--json') && options.has('--quiet'))
@@ -145,7 +143,7 @@ function startReport(options: ParsedOptions, environment: Environment): RunRepor
       verbose: options.has('--verbose'),
       style: styleFor(terminal.error.isTerminal, variables),
     },
-    commands: resumeCommands(options),
+    resumeCommand: resumeCommand(options),
   });
 }
 

@@ -56,7 +56,7 @@ export interface VertexProgress {
 }
 
 export type RunEvent =
-  /** The first line of every run: which snapshot is used, its age, positions, or that it is empty. */
+  /** `start` is the first line of every run: the snapshot used, its age, positions; or empty. */
   | {
       readonly type: 'started';
       readonly jobId: JobId;

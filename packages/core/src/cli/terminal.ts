@@ -1,9 +1,9 @@
 /**
- * The terminal of a run: lines that stay, and below them a block that is drawn anew in place. Output
- * of the job itself goes through here too, so that it never lands inside the block: the block is
- * taken away, the output written, the block drawn again, all in one write, so that nothing flickers;
- * a flood of output has the block drawn only now and then. Where there is no terminal, a block is
- * nothing and lines are just written.
+ * The terminal of a run: lines that stay, and below them a block that is drawn anew in place.
+ * Output of the job itself goes through here too, so that it never lands inside the block: that is
+ * taken away, the output written, the block drawn again, all in one write, so that nothing
+ * flickers; a flood of output has the block drawn only now and then. Where there is no terminal, a
+ * block is nothing and lines are just written.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { displayWidth } from './text/width.ts';

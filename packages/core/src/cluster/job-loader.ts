@@ -83,8 +83,8 @@ async function evaluate(
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const frame = userFrames(stack, [ENGINE_DIRECTORY, directory])[0];
     const place = frame === undefined ? '' : ` (${basename(frame.file)}:${frame.line})`;
-    const message = `${basename(sourcePath)} throws while it is loaded: ${messageOf(error)}${place}`;
-    throw notLoadable(sourcePath, message, error);
+    const what = `${basename(sourcePath)} throws while it is loaded`;
+    throw notLoadable(sourcePath, `${what}: ${messageOf(error)}${place}`, error);
   }
 }
 

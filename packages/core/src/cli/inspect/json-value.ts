@@ -1,8 +1,8 @@
 /**
  * Stored values as JSON. What JSON lacks becomes an object with one field that begins with `$`:
  * `{"$bigint":"1"}`, `{"$number":"NaN"}`, `{"$date":…}`, `{"$map":[[key,value]]}`, `{"$set":[…]}`,
- * `{"$bytes":base64}`, `{"$undefined":true}`, `{"$error":message}`, `{"$regexp":"/a/i"}`. What is met
- * again inside itself is `{"$cycle":true}`.
+ * `{"$bytes":base64}`, `{"$undefined":true}`, `{"$error":message}`, `{"$regexp":"/a/i"}`. What is
+ * met again inside itself is `{"$cycle":true}`.
  */
 
 export function toJsonText(value: unknown): string {

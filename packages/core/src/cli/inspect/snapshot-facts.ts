@@ -12,10 +12,10 @@ import type { StoredSnapshot } from '../../storage/stored-snapshot.ts';
 
 export interface StateFacts {
   readonly name: string;
-  /** `value`, `list`, `map`, `reducing`, `aggregating`; for operator state `list`, `union`, `broadcast`. */
+  /** As declared: `value`, `list`, `map` and so on, or `union` or `broadcast`. */
   readonly kind: string;
   readonly scope: 'keyed' | 'operator';
-  /** Items of operator state, each entry of broadcast state once; keyed states of an operator share its `keys`. */
+  /** Items of operator state; keyed states of an operator share its `keys`. */
   readonly items: number | null;
   readonly sizeBytes: number | null;
 }

@@ -15,11 +15,11 @@ import { alignColumns, oneLine } from '../text/width.ts';
 import type { OperatorFacts, SnapshotFacts, StateFacts } from './snapshot-facts.ts';
 
 export function snapshotLines(facts: SnapshotFacts): readonly string[] {
-  const size = `${formatBytes(facts.sizeBytes)} in ${formatNumberOf(facts.files, 'file')}`;
+  const place = facts.files === 0 ? '_metadata' : formatNumberOf(facts.files, 'file');
   return [
     `${facts.kind} ${facts.checkpointId} of job ${oneLine(facts.jobName)} (${facts.jobId})`,
     `  ${facts.directory}`,
-    `  completed ${facts.completedAt}, ${size}`,
+    `  completed ${facts.completedAt}, ${formatBytes(facts.sizeBytes)} in ${place}`,
     ...facts.operators.flatMap(operatorLines),
   ];
 }

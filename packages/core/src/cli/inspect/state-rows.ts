@@ -1,7 +1,7 @@
 /**
- * The rows of one state of a snapshot, read without the job's code: keyed state by key, timers, items
- * of operator state, entries of broadcast state, and what a source's enumerator keeps. Rows stream:
- * memory does not grow with the state.
+ * The rows of one state of a snapshot, read without the job's code: keyed state by key, timers,
+ * items of operator state, entries of broadcast state, and what a source's enumerator keeps. Rows
+ * stream: memory does not grow with the state.
  */
 import { decodeValue } from '../../base/codec/value-codec.ts';
 import { JobSubmissionError } from '../../base/errors.ts';
@@ -25,8 +25,8 @@ export type StateRow =
   | { readonly value: unknown };
 
 /**
- * @param name `UID/NAME`: an operator by uid, id or unique name, and one of its states, or `timers`,
- * or `enumerator`.
+ * @param name `UID/NAME`: an operator by uid, id or unique name, and one of its states, or
+ * `timers`, or `enumerator`.
  * @throws JobSubmissionError ARGUMENT_INVALID naming what there is, StateCorruptionError.
  */
 export async function* stateRows(

@@ -3,17 +3,10 @@ import type { RunOutcome } from '../run-contract.ts';
 import { formatElapsed, formatNumberOf } from '../text/format.ts';
 import type { Style } from '../text/style.ts';
 
-/** Command lines ready to be pasted. */
-export interface ResumeCommands {
-  /** Goes on from the newest checkpoint of this run. */
-  readonly resume: string;
-  /** Does the same as this run was asked for: for a run that has no checkpoint yet. */
-  readonly again: string;
-}
-
+/** `resumeCommand`: what continues the run, ready to be pasted. */
 export function endLines(
   outcome: RunOutcome,
-  commands: ResumeCommands,
+  resumeCommand: string,
   style: Style,
 ): readonly string[] {
   const facts = factsOf(outcome);
@@ -26,9 +19,9 @@ export function endLines(
     case 'CANCELED':
       return [`${style.warning('cancelled')} ${facts}`];
     case 'SUSPENDED':
-      return [`${style.warning('stopped')} ${facts}`, ...howToResume(outcome, commands)];
+      return [`${style.warning('stopped')} ${facts}`, ...howToResume(outcome, resumeCommand)];
     case 'FAILED':
-      return [`${style.bad('failed')} ${facts}`, ...howToResume(outcome, commands)];
+      return [`${style.bad('failed')} ${facts}`, ...howToResume(outcome, resumeCommand)];
   }
 }
 
@@ -38,11 +31,7 @@ function factsOf({ durationMs, completedCheckpoints, restarts }: RunOutcome): st
   return restarts === 0 ? after : `${after}, ${formatNumberOf(restarts, 'restart')}`;
 }
 
-function howToResume(
-  { latestCheckpoint }: RunOutcome,
-  { resume, again }: ResumeCommands,
-): readonly string[] {
-  if (latestCheckpoint === null)
-    return ['no checkpoint was completed', `start again with: ${again}`];
-  return [`state is kept in ${latestCheckpoint}`, `resume with: ${resume}`];
+function howToResume({ latestCheckpoint }: RunOutcome, command: string): readonly string[] {
+  if (latestCheckpoint === null) return ['no checkpoint was completed', `run again: ${command}`];
+  return [`state is kept in ${latestCheckpoint}`, `resume with: ${command}`];
 }

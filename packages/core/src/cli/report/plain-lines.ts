@@ -1,7 +1,7 @@
 /**
- * What a run says where no block can be drawn (a pipe, a file, a log collector), and above the block
- * where one can: one line for each thing that happens, and now and then one for the progress. Pure:
- * events in, lines out.
+ * What a run says where no block can be drawn (a pipe, a file, a log collector), and above the
+ * block where one can: one line for each thing that happens, and now and then one for the progress.
+ * Pure: events in, lines out.
  */
 import type { ErrorInfo } from '../../base/errors.ts';
 import type { RunEvent } from '../run-contract.ts';

@@ -9,7 +9,6 @@ import type { RunEvent, RunOutcome } from '../run-contract.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Style } from '../text/style.ts';
 import { endLines } from './end-lines.ts';
-import type { ResumeCommands } from './end-lines.ts';
 import { errorLines } from './error-lines.ts';
 import type { ErrorContext } from './error-lines.ts';
 import { liveBlock } from './live-block.ts';
@@ -26,7 +25,7 @@ export interface ReportOptions {
   /** For standard output; that of errors stands in `errors`. */
   readonly style: Style;
   readonly errors: ErrorContext;
-  readonly commands: ResumeCommands;
+  readonly resumeCommand: string;
 }
 
 /** One line of `--json`. */
@@ -76,12 +75,14 @@ export class RunReport {
   /** The run is over; nothing may be reported after it. */
   end(outcome: RunOutcome, exitCode: number): void {
     this.close();
-    const { mode, terminal, errors, style, commands } = this.#options;
+    const { mode, terminal, errors, style, resumeCommand } = this.#options;
     if (mode === 'json') this.#printJson({ type: 'ended', exitCode, ...outcome });
     if (outcome.status === 'FAILED' && outcome.error !== null) this.#showError(outcome.error);
     if (mode === 'json') return;
+    if (mode === 'quiet' && outcome.status === 'ALREADY_FINISHED')
+      terminal.warn('already finished; use --fresh to run it again');
     const isForErrors = mode === 'quiet' || outcome.status === 'FAILED';
-    const lines = endLines(outcome, commands, isForErrors ? errors.style : style);
+    const lines = endLines(outcome, resumeCommand, isForErrors ? errors.style : style);
     for (const line of lines) {
       if (isForErrors) terminal.warn(line);
       else terminal.print(line);

@@ -17,7 +17,7 @@ export function formatBytes(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
   let value = bytes;
   let unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) {
+  while (value >= 1023.5 && unit < units.length - 1) {
     value /= 1024;
     unit++;
   }
@@ -26,7 +26,7 @@ export function formatBytes(bytes: number): string {
 
 /** `45 ms`, `3.2 s`, `1 min 5 s`, `2 h 3 min`, `4 d 5 h` */
 export function formatElapsed(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;

@@ -25,13 +25,17 @@ export const PLAIN_STYLE: Style = {
 };
 
 const COLOUR_STYLE: Style = {
-  strong: (text) => `\u001b[1m${text}\u001b[22m`,
-  faint: (text) => `\u001b[2m${text}\u001b[22m`,
-  good: (text) => `\u001b[32m${text}\u001b[39m`,
-  warning: (text) => `\u001b[33m${text}\u001b[39m`,
-  bad: (text) => `\u001b[31m${text}\u001b[39m`,
+  strong: paint(1, 22),
+  faint: paint(2, 22),
+  good: paint(32, 39),
+  warning: paint(33, 39),
+  bad: paint(31, 39),
   cells: ASCII_CELLS,
 };
+
+function paint(on: number, off: number): (text: string) => string {
+  return (text) => (text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`);
+}
 
 /**
  * The style for a stream: colours on a terminal unless `NO_COLOR` is set (to anything but nothing)

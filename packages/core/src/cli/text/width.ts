@@ -3,8 +3,11 @@
  * takes two columns or none, and control characters, which must never reach a terminal.
  */
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+/** East Asian scripts and full-width forms, by range. */
+const WIDE_SCRIPTS =
+  '\\u1100-\\u115f\\u2e80-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3' +
+  '\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6';
+const WIDE = new RegExp(`[${WIDE_SCRIPTS}]|\\p{Emoji_Presentation}`, 'u');
 const ZERO = /^[\p{M}\p{Cf}]$/u;
 const PLAIN = /^[ -~]*$/;
 // oxlint-disable-next-line no-control-regex -- finding them is the purpose
