@@ -87,6 +87,10 @@ export class OperatorChain {
     return next;
   }
 
+  pausedFor(ms: number): void {
+    for (const operator of this.operators) operator.pausedFor(ms);
+  }
+
   endOfInput(): void {
     for (const operator of this.operators) operator.endOfInput();
   }

@@ -12,6 +12,8 @@ import type { OperatorContext } from './stream-operator.ts';
 export abstract class KeyedOperator<F extends FunctionLifecycle> extends FunctionOperator<F> {
   protected readonly keyed: KeyedState;
   #pendingWatermark: number | null = null;
+  /** Came while a watermark was stopped half way: passed on behind it. */
+  #pendingIdle: boolean | null = null;
 
   constructor(context: OperatorContext, fn: F) {
     super(context, fn);
@@ -45,7 +47,14 @@ export abstract class KeyedOperator<F extends FunctionLifecycle> extends Functio
     if (!this.keyed.timers.advanceWatermark(watermark, this.#fireEventTimer)) return false;
     this.#pendingWatermark = null;
     this.context.output.emitWatermark(watermark);
+    if (this.#pendingIdle !== null) this.context.output.emitIdle(this.#pendingIdle);
+    this.#pendingIdle = null;
     return true;
+  }
+
+  override processIdle(idle: boolean): void {
+    if (this.#pendingWatermark === null) super.processIdle(idle);
+    else this.#pendingIdle = idle;
   }
 
   /** Fires what is due on the wall clock; false when it had to stop. */

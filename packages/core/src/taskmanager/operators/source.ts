@@ -7,7 +7,7 @@ import type { WatermarkStrategy } from '../../api/functions.ts';
 import { BATCH_SIZE, MIN_WATERMARK } from '../../base/records.ts';
 import { isWeirError, SerializationError, messageOf } from '../../base/errors.ts';
 import type { ReaderEvent } from '../../protocol/messages.ts';
-import { combineTrackers, WatermarkTracker } from './watermark-generator.ts';
+import { combineTrackers, probeIntervalMs, WatermarkTracker } from './watermark-generator.ts';
 import type { OperatorContext } from './stream-operator.ts';
 import type { OperatorListState } from '../../api/state.ts';
 import { listStateOf, StreamOperator } from './stream-operator.ts';
@@ -21,7 +21,12 @@ export class SourceOperator extends StreamOperator {
   readonly #reader: SourceReader<unknown, unknown>;
   readonly #splits: OperatorListState<unknown>;
   readonly #trackers = new Map<string, WatermarkTracker>();
+  /** Stands for the splits while there are none: a reader without splits may be idle too. */
+  readonly #noSplit: WatermarkTracker;
   readonly #output: SourceOutput;
+  readonly #probeIntervalMs: number | null;
+  /** Of the enumerator, before the reader has its restored splits; null: it has. */
+  #early: ReaderEvent[] | null = [];
   #nextProbeAt = 0;
   #emitted: number = MIN_WATERMARK;
   #idle = false;
@@ -36,7 +41,9 @@ export class SourceOperator extends StreamOperator {
     this.#source = source;
     this.#strategy = strategy;
     this.#splits = listStateOf(context, SPLITS_STATE);
-    this.#output = new SourceOutput(context, strategy, this.#trackers);
+    this.#noSplit = new WatermarkTracker(strategy);
+    this.#probeIntervalMs = probeIntervalMs(strategy, context.autoWatermarkIntervalMs);
+    this.#output = new SourceOutput(this, strategy, this.#trackers);
     this.#reader = source.createReader({
       clock: context.clock,
       random: context.random,
@@ -55,12 +62,16 @@ export class SourceOperator extends StreamOperator {
     const splits = this.#splits.get();
     await this.#guard('start', () => this.#reader.start());
     if (splits.length > 0) this.#reader.addSplits(splits);
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const event of early) this.handleReaderEvent(event);
   }
 
   /** Reads up to a batch. Called by the task while the network has room. */
   poll(): PollResult {
     const now = this.context.clock.now();
     this.#output.remaining = BATCH_SIZE;
+    this.context.active.enter(this.context.operator.node);
     let result: PollResult;
     try {
       result = this.#reader.poll(this.#output);
@@ -72,14 +83,14 @@ export class SourceOperator extends StreamOperator {
     return result;
   }
 
-  /** The network had no room for a while: that is no sign of an idle input. */
-  pausedFor(ms: number): void {
+  override pausedFor(ms: number): void {
+    this.#noSplit.pausedFor(ms);
     for (const tracker of this.#trackers.values()) tracker.pausedFor(ms);
   }
 
   /** When `poll` should be called again for the sake of watermarks alone; null: never. */
   get nextProbeAt(): number | null {
-    return this.#strategy.kind === 'none' || this.#lastPollAt === null ? null : this.#nextProbeAt;
+    return this.#probeIntervalMs === null || this.#lastPollAt === null ? null : this.#nextProbeAt;
   }
 
   override processElement(): void {
@@ -87,6 +98,10 @@ export class SourceOperator extends StreamOperator {
   }
 
   override handleReaderEvent(event: ReaderEvent): void {
+    if (this.#early !== null) {
+      this.#early.push(event);
+      return;
+    }
     switch (event.type) {
       case 'addSplits':
         this.#reader.addSplits(event.splits);
@@ -115,10 +130,15 @@ export class SourceOperator extends StreamOperator {
   }
 
   #emitWatermarks(now: number): void {
-    if (this.#strategy.kind === 'none' || now < this.#nextProbeAt) return;
-    this.#nextProbeAt = now + this.context.autoWatermarkIntervalMs;
-    if (this.#trackers.size === 0) return;
-    const { watermark, idle } = combineTrackers(this.#trackers.values(), now);
+    if (this.#strategy.kind === 'none') return;
+    // Without an interval there is a watermark after each batch.
+    const isEachBatch = this.context.autoWatermarkIntervalMs === 0;
+    if (now < this.#nextProbeAt && !isEachBatch) return;
+    this.#nextProbeAt = now + (this.#probeIntervalMs ?? Infinity);
+    // Its idleness begins when the splits are gone.
+    if (this.#trackers.size > 0) this.#noSplit.onEvent(Number.NaN);
+    const trackers = this.#trackers.size === 0 ? [this.#noSplit] : this.#trackers.values();
+    const { watermark, idle } = combineTrackers(trackers, now);
     if (!idle && this.#idle) {
       this.#idle = false;
       this.context.output.emitIdle(false);
@@ -149,8 +169,8 @@ export class SourceOperator extends StreamOperator {
 /** Puts the records of all splits into the chain and remembers each split's event time. */
 class SourceOutput implements ReaderOutput<unknown> {
   remaining = 0;
+  readonly #operator: SourceOperator;
   readonly #context: OperatorContext;
-  readonly #timestampOf: WatermarkStrategy<unknown>['timestampOf'];
   readonly #watermarks: boolean;
   readonly #strategy: WatermarkStrategy<unknown>;
   readonly #trackers: Map<string, WatermarkTracker>;
@@ -158,23 +178,30 @@ class SourceOutput implements ReaderOutput<unknown> {
   #tracker: WatermarkTracker | null = null;
 
   constructor(
-    context: OperatorContext,
+    operator: SourceOperator,
     strategy: WatermarkStrategy<unknown>,
     trackers: Map<string, WatermarkTracker>,
   ) {
-    this.#context = context;
-    this.#timestampOf = strategy.timestampOf;
+    this.#operator = operator;
+    this.#context = operator.context;
     this.#watermarks = strategy.kind !== 'none';
     this.#strategy = strategy;
     this.#trackers = trackers;
   }
 
   collect(value: unknown, sourceTimestamp: number, splitId: string): void {
-    let timestamp = sourceTimestamp;
-    if (this.#timestampOf !== undefined) timestamp = this.#timestampOf(value, sourceTimestamp);
+    const timestamp = this.#operator.timestampOf(this.#strategy, value, sourceTimestamp);
     if (this.#watermarks) this.#trackerOf(splitId).onEvent(timestamp);
     this.#context.output.collect(value, timestamp);
     this.remaining = this.#context.canEmit() ? this.remaining - 1 : 0;
+    // What the reader does next is its own doing, not that of the operators behind it.
+    this.#context.active.enter(this.#context.operator.node);
+  }
+
+  /** Every record of the split is collected: it no longer holds back event time. */
+  splitFinished(splitId: string): void {
+    this.#trackers.delete(splitId);
+    if (splitId === this.#splitId) this.#tracker = null;
   }
 
   #trackerOf(splitId: string): WatermarkTracker {

@@ -12,9 +12,10 @@ import type { Attempt, JobId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Random } from '../../base/random.ts';
 import { MIN_WATERMARK } from '../../base/records.ts';
+import { AssertionError } from '../../base/assert.ts';
 import { isWeirError, messageOf, UserFunctionError } from '../../base/errors.ts';
 import type { OperatorListState } from '../../api/state.ts';
-import type { RuntimeContext } from '../../api/functions.ts';
+import type { RuntimeContext, WatermarkStrategy } from '../../api/functions.ts';
 import type { EnumeratorEvent, ReaderEvent } from '../../protocol/messages.ts';
 import type { JobOperator } from '../../protocol/job-graph.ts';
 import type { Output } from '../chain/output.ts';
@@ -86,6 +87,9 @@ export abstract class StreamOperator {
     return true;
   }
 
+  /** For so long the task had no room for results: no record could come, which is no idleness. */
+  pausedFor(_ms: number): void {}
+
   /** All input was handled; event time is at its end unless the job is suspended. */
   endOfInput(): void {}
 
@@ -116,9 +120,31 @@ export abstract class StreamOperator {
     return uid === null ? facts : `"${uid}" (${facts})`;
   }
 
+  /** Event time of a record by the user's function, or else as the source knows it. */
+  timestampOf(
+    { timestampOf }: WatermarkStrategy<unknown>,
+    value: unknown,
+    sourceTimestamp: number,
+  ): number {
+    if (timestampOf === undefined) return sourceTimestamp;
+    let time: number;
+    try {
+      time = timestampOf(value, sourceTimestamp);
+    } catch (error) {
+      throw this.failure(error, 'timestamp function');
+    }
+    if (typeof time === 'number' && !Number.isNaN(time)) return time;
+    throw new UserFunctionError(
+      `the timestamp function of operator ${this.describe()} returned ${String(time)}; it must ` +
+        'return milliseconds since the epoch, a number',
+      { details: { operator: this.context.operator.uid ?? this.context.operator.name } },
+    );
+  }
+
   /** Turns what a user's function threw into an error that names the operator. */
   protected failure(error: unknown, method: string): unknown {
-    if (isWeirError(error)) return error;
+    // A contradiction within the engine may surface inside a user's call: it is not his fault.
+    if (isWeirError(error) || error instanceof AssertionError) return error;
     return new UserFunctionError(
       `${method} of operator ${this.describe()} threw: ${messageOf(error)}`,
       {

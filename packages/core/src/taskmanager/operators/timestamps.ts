@@ -5,7 +5,7 @@
 import type { WatermarkStrategy } from '../../api/functions.ts';
 import type { Timer } from '../../base/clock.ts';
 import { MAX_WATERMARK, MIN_WATERMARK } from '../../base/records.ts';
-import { combineTrackers, WatermarkTracker } from './watermark-generator.ts';
+import { combineTrackers, probeIntervalMs, WatermarkTracker } from './watermark-generator.ts';
 import { StreamOperator } from './stream-operator.ts';
 import type { OperatorContext } from './stream-operator.ts';
 
@@ -24,20 +24,22 @@ export class TimestampsOperator extends StreamOperator {
   }
 
   override open(): void {
-    if (this.#strategy.kind !== 'none') this.#schedule();
+    if (this.#strategy.kind === 'none') return;
+    this.#schedule(probeIntervalMs(this.#strategy, this.context.autoWatermarkIntervalMs));
   }
 
   override processElement(value: unknown, timestamp: number): void {
-    let time = timestamp;
-    if (this.#strategy.timestampOf !== undefined) {
-      try {
-        time = this.#strategy.timestampOf(value, timestamp);
-      } catch (error) {
-        throw this.failure(error, 'timestamp function');
-      }
-    }
+    this.context.active.enter(this.context.operator.node);
+    const time = this.timestampOf(this.#strategy, value, timestamp);
     this.#tracker.onEvent(time);
+    // Without an interval there is a watermark after each batch.
+    if (this.context.autoWatermarkIntervalMs === 0 && this.#strategy.kind !== 'none')
+      this.#probeDue = true;
     this.context.output.collect(value, time);
+  }
+
+  override pausedFor(ms: number): void {
+    this.#tracker.pausedFor(ms);
   }
 
   override processWatermark(timestamp: number): boolean {
@@ -50,19 +52,17 @@ export class TimestampsOperator extends StreamOperator {
 
   /** The timer only asks; watermarks leave when the task runs, between records. */
   override resume(): boolean {
-    if (!this.#probeDue) return true;
+    // Behind the last watermark nothing may come, idleness neither.
+    if (!this.#probeDue || this.#emitted === MAX_WATERMARK) return true;
     this.#probeDue = false;
     const { watermark, idle } = combineTrackers([this.#tracker], this.context.clock.now());
+    if (!idle && this.#idle) this.context.output.emitIdle(false);
     if (watermark > this.#emitted) {
-      if (this.#idle) this.context.output.emitIdle(false);
-      this.#idle = false;
       this.#emitted = watermark;
       this.context.output.emitWatermark(watermark);
     }
-    if (idle !== this.#idle) {
-      this.#idle = idle;
-      this.context.output.emitIdle(idle);
-    }
+    if (idle && !this.#idle) this.context.output.emitIdle(true);
+    this.#idle = idle;
     return true;
   }
 
@@ -70,15 +70,12 @@ export class TimestampsOperator extends StreamOperator {
     this.#timer?.cancel();
   }
 
-  #schedule(): void {
-    this.#timer = this.context.clock.schedule(
-      this.context.autoWatermarkIntervalMs,
-      'watermark',
-      () => {
-        this.#probeDue = true;
-        this.context.wakeUp();
-        this.#schedule();
-      },
-    );
+  #schedule(intervalMs: number | null): void {
+    if (intervalMs === null) return;
+    this.#timer = this.context.clock.schedule(intervalMs, 'watermark', () => {
+      this.#probeDue = true;
+      this.context.wakeUp();
+      this.#schedule(intervalMs);
+    });
   }
 }

@@ -50,6 +50,19 @@ export class WatermarkTracker {
   }
 }
 
+/** How often idleness is looked for where watermarks need no timer. */
+const IDLE_PROBE_MS = 200;
+
+/** Time between two probes that no record asks for; null: none are needed. */
+export function probeIntervalMs(
+  strategy: WatermarkStrategy<unknown>,
+  autoWatermarkIntervalMs: number,
+): number | null {
+  if (strategy.kind === 'none') return null;
+  if (autoWatermarkIntervalMs > 0) return autoWatermarkIntervalMs;
+  return strategy.idlenessMs === null ? null : IDLE_PROBE_MS;
+}
+
 /** What the trackers amount to at a probe. */
 export interface CombinedTime {
   readonly watermark: number;

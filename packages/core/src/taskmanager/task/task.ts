@@ -107,9 +107,11 @@ export class Task {
     const { clock, settings } = this.#environment;
     const chain = this.#requireSubtask().chain;
     const due: number[] = [];
-    const timer = chain.nextProcessingTimer();
+    const isBlocked = this.#blockedSince !== null;
+    // While there is no room nothing of the chain may run: the end of that wakes the task.
+    const timer = isBlocked ? null : chain.nextProcessingTimer();
     if (timer !== null) due.push(timer - clock.wallTime());
-    const probe = chain.source?.nextProbeAt ?? null;
+    const probe = isBlocked ? null : (chain.source?.nextProbeAt ?? null);
     if (probe !== null) due.push(probe - clock.now());
     if (settings.bufferTimeoutMs > 0 && this.#hasUnsent())
       due.push(this.#lastFlushAt + settings.bufferTimeoutMs - clock.now());
@@ -271,9 +273,11 @@ export class Task {
     const subtask = this.#requireSubtask();
     if (this.#phase === 'finishing') return this.#tryFinish();
     if (this.#phase === 'ended') return this.#drainGate();
-    if (!this.#hasRoom() || !subtask.chain.resume()) return this.#blocked();
-    if (!subtask.chain.fireProcessingTimers()) return this.#blocked();
+    if (!this.#hasRoom()) return this.#blocked();
+    // First of all, since what is resumed may look for idleness.
     this.#unblocked();
+    if (!subtask.chain.resume()) return this.#blocked();
+    if (!subtask.chain.fireProcessingTimers()) return this.#blocked();
     this.#checkpoints?.runDeferred();
     return subtask.chain.source === null ? this.#processInput() : this.#pollSource();
   }
@@ -436,7 +440,7 @@ export class Task {
     const ms = this.#environment.clock.now() - this.#blockedSince;
     this.#blockedSince = null;
     this.#counters.backPressuredMs += ms;
-    this.#subtask?.chain.source?.pausedFor(ms);
+    this.#requireSubtask().chain.pausedFor(ms);
   }
 
   /** A partial batch leaves when the buffer time-out has passed since the last flush. */

@@ -67,10 +67,14 @@ export class WatermarkValve {
     const time = this.#at(channel);
     if (timestamp <= time.watermark) return;
     time.watermark = timestamp;
+    // The end counts even where an idle channel says it: nobody would say it again.
+    if (timestamp === MAX_WATERMARK) {
+      if (!this.#checkIdle()) this.#advance();
+      return;
+    }
     if (time.idle) return;
     if (!time.aligned && timestamp >= this.#result) time.aligned = true;
     this.#advance();
-    if (timestamp === MAX_WATERMARK) this.#checkIdle();
   }
 
   idle(channel: number, idle: boolean): void {
