@@ -142,7 +142,7 @@ export class Deployer {
     }
   }
 
-  #createSources({ coordinators }: Restores): readonly SourceCoordinator[] {
+  #createSources({ coordinators, checkpointId }: Restores): readonly SourceCoordinator[] {
     const { jobGraph, streamGraph, job } = this.#options;
     return jobGraph.vertices.flatMap((vertex) => {
       const operator = vertex.operators[0];
@@ -164,6 +164,7 @@ export class Deployer {
           fail: (error) => this.#options.failGlobally(error),
         },
         coordinators.get(operatorId) ?? null,
+        checkpointId,
       );
       return [coordinator];
     });

@@ -41,16 +41,24 @@ export class SourceCoordinator {
   readonly operatorId: OperatorId;
   readonly #options: SourceCoordinatorOptions;
   readonly #readers = new Set<number>();
+  /** Times each subtask's reader was reset: what an earlier one asked for is void. */
+  readonly #resets = new Map<number, number>();
   #enumerator: SplitEnumerator<unknown, unknown>;
   #assignments: Assignment[] = [];
-  #lastSnapshotId = 0;
+  #lastSnapshotId: number;
   /** Calls of the enumerator run one after the other. */
   #queue: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(options: SourceCoordinatorOptions, restored: CoordinatorSnapshot | null) {
+  /** `checkpointId`: of the snapshot that is restored; 0: none. */
+  constructor(
+    options: SourceCoordinatorOptions,
+    restored: CoordinatorSnapshot | null,
+    checkpointId: number,
+  ) {
     this.operatorId = options.operatorId;
     this.#options = options;
+    this.#lastSnapshotId = checkpointId;
     const context = {
       clock: options.clock,
       random: options.random,
@@ -79,11 +87,13 @@ export class SourceCoordinator {
     switch (event.type) {
       case 'readerRegistered':
         this.#readers.add(subtask);
-        return this.#enqueue(() => this.#enumerator.addReader(subtask));
+        return this.#enqueueFor(subtask, () => this.#enumerator.addReader(subtask));
       case 'splitRequest':
-        return this.#enqueue(() => this.#enumerator.handleSplitRequest(subtask));
+        return this.#enqueueFor(subtask, () => this.#enumerator.handleSplitRequest(subtask));
       case 'custom':
-        return this.#enqueue(() => this.#enumerator.handleEvent?.(subtask, event.event));
+        return this.#enqueueFor(subtask, () =>
+          this.#enumerator.handleEvent?.(subtask, event.event),
+        );
     }
   }
 
@@ -105,7 +115,10 @@ export class SourceCoordinator {
       (it) => subtasks.includes(it.subtask) && it.after >= checkpointId,
     );
     this.#assignments = this.#assignments.filter((it) => !back.includes(it));
-    for (const subtask of subtasks) this.#readers.delete(subtask);
+    for (const subtask of subtasks) {
+      this.#readers.delete(subtask);
+      this.#resets.set(subtask, this.#resetsOf(subtask) + 1);
+    }
     for (const { splits, subtask } of back)
       this.#enqueue(() => this.#enumerator.addSplitsBack(splits, subtask));
   }
@@ -125,6 +138,20 @@ export class SourceCoordinator {
 
   #send(subtask: number, event: ReaderEvent): void {
     if (!this.#isClosed) this.#options.send(subtask, event);
+  }
+
+  /**
+   * A call for a reader that may be reset before its turn comes. Served after that, it would answer
+   * the reader's next attempt: with the word that there are no more splits, say, though those of
+   * the former attempt have just come back.
+   */
+  #enqueueFor(subtask: number, call: () => void | Promise<void>): void {
+    const resets = this.#resetsOf(subtask);
+    this.#enqueue(() => (this.#resetsOf(subtask) === resets ? call() : undefined));
+  }
+
+  #resetsOf(subtask: number): number {
+    return this.#resets.get(subtask) ?? 0;
   }
 
   #enqueue(call: () => void | Promise<void>): void {
