@@ -6,7 +6,7 @@
  * before this operator opened (api/sink.ts), so it starts with none.
  */
 import type { Committer, PreparedCommit, Sink, SinkWriter } from '../../api/sink.ts';
-import { errorKind, messageOf, StorageUnavailableError } from '../../base/errors.ts';
+import { errorKind, isWeirError, messageOf, WeirError } from '../../base/errors.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { OperatorListState } from '../../api/state.ts';
@@ -32,6 +32,7 @@ export class SinkOperator extends StreamOperator {
   #committer: Committer<unknown> | null = null;
   #pending: Pending[] = [];
   #committing: Promise<void> = Promise.resolve();
+  #isClosing = false;
   #waiting = false;
   #housekeeping: Timer | null = null;
   #housekeepingDue = false;
@@ -123,13 +124,15 @@ export class SinkOperator extends StreamOperator {
   }
 
   override async commitAtEnd(): Promise<void> {
+    // Also what checkpoints prepared that will not complete any more.
     const prepared = this.#prepare(0, true);
     await prepared.durable;
-    await this.#commitUpTo(0);
+    await this.notifyCheckpointComplete(Infinity);
   }
 
   override async close(): Promise<void> {
     this.#housekeeping?.cancel();
+    this.#isClosing = true;
     try {
       await this.#writer?.close();
     } finally {
@@ -167,16 +170,23 @@ export class SinkOperator extends StreamOperator {
         await this.#committer.commit(committables);
         return;
       } catch (error) {
-        if (errorKind(error) !== 'transient' || attempt >= retries) {
-          throw new StorageUnavailableError(
-            `sink ${this.describe()} could not commit after ${attempt + 1} attempts: ` +
-              messageOf(error),
-            { code: 'SINK_UNAVAILABLE', cause: error },
-          );
-        }
+        // What is not committed when the task ends is committed by recovery.
+        const mayRetry = errorKind(error) === 'transient' && !this.#isClosing;
+        if (!mayRetry || attempt >= retries) throw this.#commitFailure(error, attempt + 1);
         await sleep(this.context.clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
       }
     }
+  }
+
+  /** The kind stays: what a retry cannot cure should not be retried by restarts for ever. */
+  #commitFailure(error: unknown, attempts: number): WeirError {
+    const times = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
+    return new WeirError(
+      errorKind(error),
+      `sink ${this.describe()} could not commit, ${times}: ${messageOf(error)}; what it prepared ` +
+        'is in the checkpoint and is committed when the job goes on from there',
+      { code: 'SINK_UNAVAILABLE', cause: error, details: isWeirError(error) ? error.details : {} },
+    );
   }
 
   #scheduleHousekeeping(intervalMs: number): void {
