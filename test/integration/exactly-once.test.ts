@@ -1,0 +1,93 @@
+/** State and committed output are exact, wherever a function of the job fails. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { job, valueState, type } from '@weir/core';
+import { Faults, numbersOf, range, sorted } from './support/faults.ts';
+import { Ledger, ledgerSink } from './support/ledger-sink.ts';
+import { pacedSource } from './support/paced-source.ts';
+import { eventsOf, runCheckpointed } from './support/run.ts';
+
+interface Running {
+  readonly key: number;
+  readonly n: number;
+  readonly sum: number;
+}
+
+/** Numbered running sums of three keys, whose order of records within a split is the input's. */
+function sumsJob(options: {
+  readonly splits: readonly (readonly number[])[];
+  readonly ledger: Ledger<Running>;
+  readonly faults: Faults;
+  readonly step: number;
+}) {
+  const { splits, ledger, faults, step } = options;
+  return job('sums', (env) => {
+    env
+      .fromSource(pacedSource({ splits, step, onRead: (value) => faults.pass(`read ${value}`) }), {
+        uid: 'numbers',
+      })
+      .map((n) => {
+        faults.pass(`map ${n}`);
+        return n;
+      })
+      .keyBy((n) => n % 7)
+      .process({
+        emits: type<Running>(),
+        state: { n: valueState({ default: 0 }), sum: valueState({ default: 0 }) },
+        onElement(value, context) {
+          const { n, sum } = context.state;
+          n.update(n.value + 1);
+          faults.pass(`process ${value}`);
+          sum.update(sum.value + value);
+          context.emit({ key: context.key, n: n.value, sum: sum.value });
+        },
+      })
+      .uid('sums')
+      .sinkTo(
+        ledgerSink(ledger, {
+          onWrite: (v) => faults.pass(`write ${(v as Running).key} ${(v as Running).n}`),
+        }),
+      )
+      .uid('out');
+  });
+}
+
+function check(committed: readonly Running[], values: readonly number[]): void {
+  for (const key of range(0, 7)) {
+    const mine = values.filter((value) => value % 7 === key);
+    const got = committed.filter((record) => record.key === key);
+    assert.deepEqual(
+      sorted(got.map((record) => record.n)),
+      sorted(range(1, mine.length + 1)),
+      `every number of key ${key} once`,
+    );
+    const last = got.find((record) => record.n === mine.length);
+    assert.equal(
+      last?.sum,
+      mine.reduce((a, b) => a + b, 0),
+      `sum of key ${key}`,
+    );
+  }
+}
+
+for (const parallelism of [1, 2, 3])
+  for (const seed of range(0, 4))
+    test(`failures at random records leave sums exact, p=${parallelism}, seed ${seed} [R001]`, async () => {
+      const random = numbersOf(seed * 10 + parallelism);
+      const values = range(0, 120);
+      const faults = new Faults();
+      const places = ['read', 'map', 'process'];
+      for (const _ of range(0, 4)) faults.plan(`${places[random(3)]} ${random(120)}`);
+      faults.plan(`write ${random(7)} ${random(15) + 1}`);
+      const ledger = new Ledger<Running>();
+      const splits = range(0, 5).map((split) => values.filter((value) => value % 5 === split));
+      const { outcome, events } = await runCheckpointed(
+        sumsJob({ splits, ledger, faults, step: 5 + random(10) }),
+        { parallelism },
+      );
+      assert.equal(outcome.status, 'FINISHED');
+      check(ledger.committed, values);
+      assert.ok(faults.happened.length >= 2, 'faults have happened');
+      assert.equal(outcome.restarts > 0, true);
+      assert.equal(eventsOf(events, 'restarting').length, outcome.restarts);
+    });
