@@ -1,22 +1,28 @@
 import type { Sink } from '../api/sink.ts';
+import { ConfigurationError } from '../base/errors.ts';
+import { checkPositive } from './check-options.ts';
 import type { Format } from './formats/format.ts';
+import { dateTimeBuckets } from './parts/buckets.ts';
 import type { BucketAssigner } from './parts/buckets.ts';
+import { FileCommitter } from './parts/file-committer.ts';
+import { FileSinkWriter } from './parts/file-writer.ts';
 import type { FileCommittable, FileWriterState } from './parts/part-names.ts';
+import { resolveUserPath } from './user-path.ts';
 
-/** When a part file is closed and a new one begun. */
+/** When a part file is closed and a new one begun. `Infinity` switches a limit off. */
 export interface RollingPolicy {
   /** Default 128 MiB. */
   readonly maxSizeBytes?: number;
-  /** Age at which a file is closed. Default 60 s; looked at every 60 s. */
+  /** Age at which a file is closed, looked at every minute or more often. Default 60 s. */
   readonly maxAgeMs?: number;
-  /** Time without a record after which a file is closed. Default 60 s; looked at every 60 s. */
+  /** Time without a record after which a file is closed, looked at likewise. Default 60 s. */
   readonly maxIdleMs?: number;
-  /** Close every file at every checkpoint, so that results appear at once. Default false. */
+  /** Close every file at every checkpoint, so that results appear with it. Default false. */
   readonly onCheckpoint?: boolean;
 }
 
 export interface FileSinkOptions<T> {
-  /** Folder; may be a `file:` URI; created when missing. */
+  /** Folder, created when missing; may be a `file:` URI. */
   readonly path: string;
   readonly format: Format<T>;
   readonly rolling?: RollingPolicy;
@@ -26,13 +32,48 @@ export interface FileSinkOptions<T> {
   readonly suffix?: string;
 }
 
+const MAX_SIZE_BYTES = 128 * 1024 ** 2;
+const MAX_AGE_MS = 60_000;
+const MAX_IDLE_MS = 60_000;
+
 /**
  * Writes records into part files, exactly once. A finished file is named `part-…` and never
  * changes; files that begin with `.` are unfinished and must not be read. A file is finished when
- * the checkpoint after its closing completes.
+ * the first checkpoint after its closing completes, or when the job is restored from one at which
+ * it was open. Fails with `SINK_UNAVAILABLE` when the folder cannot be written or files of a
+ * checkpoint are gone, and with `SINK_AHEAD` when an older snapshot than what was published is
+ * restored.
+ * @throws ConfigurationError when an option is not allowed.
  */
 export function fileSink<T>(
   options: FileSinkOptions<T>,
 ): Sink<T, FileWriterState, FileCommittable> {
-  throw new Error(`fileSink ${options.path}`);
+  const folder = resolveUserPath(options.path, 'fileSink path');
+  const { rolling = {}, suffix = '' } = options;
+  checkPositive(rolling.maxSizeBytes, 'fileSink rolling.maxSizeBytes');
+  checkPositive(rolling.maxAgeMs, 'fileSink rolling.maxAgeMs');
+  checkPositive(rolling.maxIdleMs, 'fileSink rolling.maxIdleMs');
+  if (suffix.includes('/') || suffix.includes('.inprogress.'))
+    throw new ConfigurationError(
+      `fileSink suffix: ${JSON.stringify(suffix)} is not allowed, give the end of a file name`,
+    );
+  const writerOptions = {
+    folder,
+    format: options.format,
+    bucket: options.bucket ?? dateTimeBuckets(),
+    suffix,
+    maxSizeBytes: rolling.maxSizeBytes ?? MAX_SIZE_BYTES,
+    maxAgeMs: rolling.maxAgeMs ?? MAX_AGE_MS,
+    maxIdleMs: rolling.maxIdleMs ?? MAX_IDLE_MS,
+    onCheckpoint: rolling.onCheckpoint ?? false,
+  };
+  return {
+    name: 'files',
+    write: 'two-phase-commit',
+    readersDuty: 'read only files that begin with part-; a leading dot marks unfinished ones',
+    // Restored states need nothing from a writer: recovery has finished what they name.
+    createWriter: (context) => new FileSinkWriter(context, writerOptions),
+    createCommitter: (context) => new FileCommitter(context, folder),
+    outputLocations: () => [folder],
+  };
 }

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import type { FileReader, FileSystem } from '../../base/file-system.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { WeirError } from '../../base/errors.ts';
-import { asSourceError, sourceUnavailable } from './file-errors.ts';
+import { asSourceError, sourceUnavailable } from '../file-errors.ts';
 
 export interface ByteStream {
   /** The next bytes, at least one; `null` at the end. Not to be called while one is under way. */

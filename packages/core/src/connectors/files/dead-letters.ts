@@ -13,7 +13,7 @@ import type { ConnectorEnvironment } from '../../api/source.ts';
 import type { WeirError } from '../../base/errors.ts';
 import { makeDirectoryDurably, writeFileDurably } from '../../storage/durable-file.ts';
 import { baseName, joinPath } from '../../storage/paths.ts';
-import { asSinkError } from './file-errors.ts';
+import { asSinkError } from '../file-errors.ts';
 import type { DeadLetterSegment, FileSplit } from './file-split.ts';
 
 const SEGMENT_RECORDS_MAX = 1000;

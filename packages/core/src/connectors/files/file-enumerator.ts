@@ -5,7 +5,7 @@
  */
 import type { SplitEnumerator, SplitEnumeratorContext } from '../../api/source.ts';
 import type { Timer } from '../../base/clock.ts';
-import { asSourceError, sourceUnavailable } from './file-errors.ts';
+import { asSourceError, sourceUnavailable } from '../file-errors.ts';
 import { splitFile } from './file-split.ts';
 import type { FileEnumeratorState, FileSplit, SplittingOptions } from './file-split.ts';
 import { findFiles } from './find-files.ts';

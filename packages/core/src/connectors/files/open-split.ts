@@ -10,7 +10,7 @@ import { LineBlocks } from '../line-blocks.ts';
 import type { LineBlock } from '../line-blocks.ts';
 import { openByteStream } from './byte-stream.ts';
 import type { ByteStream, ByteStreamOptions } from './byte-stream.ts';
-import { asSourceError, sourceUnavailable } from './file-errors.ts';
+import { asSourceError, sourceUnavailable } from '../file-errors.ts';
 import type { FileSplit } from './file-split.ts';
 
 export interface OpenSplitOptions<T> {

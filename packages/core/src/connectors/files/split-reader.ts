@@ -10,7 +10,7 @@ import { failOnMalformed, passOverMalformed } from '../malformed-lines.ts';
 import type { MalformedHandler } from '../malformed-lines.ts';
 import { ReadAhead } from './byte-stream.ts';
 import { DeadLetters } from './dead-letters.ts';
-import { asSourceError } from './file-errors.ts';
+import { asSourceError } from '../file-errors.ts';
 import type { FileSplit } from './file-split.ts';
 import { openSplit, shrunk } from './open-split.ts';
 import type { OpenSplit, OpenSplitOptions } from './open-split.ts';

@@ -2,8 +2,8 @@
  * The errors of the file connectors. What only a person can mend (a missing file, a missing right)
  * is of kind `user`, so that no restart is wasted on it; anything else is worth a retry.
  */
-import { WeirError, isWeirError, messageOf } from '../../base/errors.ts';
-import { storageErrno } from '../../storage/storage-error.ts';
+import { WeirError, isWeirError, messageOf } from '../base/errors.ts';
+import { storageErrno } from '../storage/storage-error.ts';
 
 const NEEDS_A_PERSON = new Set([
   'ENOENT',

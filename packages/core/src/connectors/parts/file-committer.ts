@@ -1,0 +1,241 @@
+/**
+ * Gives part files their final names, and puts a sink's folder in order after a failure.
+ *
+ * A file goes from its unfinished to its final name by a link, which fails where the name is taken:
+ * a finished file is never overwritten. The link is made durable before the old name is removed, so
+ * at every moment one of the two is there; from which names are there every call can tell how far an
+ * earlier one came. That makes all of it idempotent.
+ *
+ *   unfinished  final                    what it means
+ *   yes         no                       pending: give it the final name
+ *   yes or no   yes, of the right size   committed: remove the unfinished name
+ *   yes or no   yes, of another size     the sink is ahead, or somebody changed the file: refused
+ *   no          no                       lost: refused
+ */
+import type {
+  CommittableStatus,
+  Committer,
+  CommitterContext,
+  SinkRecovery,
+} from '../../api/sink.ts';
+import { WeirError } from '../../base/errors.ts';
+import { compareAttempts } from '../../base/ids.ts';
+import { joinPath, parentPath } from '../../storage/paths.ts';
+import { storageErrno } from '../../storage/storage-error.ts';
+import { asSinkError } from '../file-errors.ts';
+import { parsePartName } from './part-names.ts';
+import type { FileCommittable, FileWriterState, PartFileRef, PartName } from './part-names.ts';
+
+interface PartOnDisk extends PartName {
+  readonly path: string;
+}
+
+export class FileCommitter implements Committer<FileCommittable, FileWriterState> {
+  readonly #context: CommitterContext;
+  readonly #folder: string;
+
+  constructor(context: CommitterContext, folder: string) {
+    this.#context = context;
+    this.#folder = folder;
+  }
+
+  commit(committables: readonly FileCommittable[]): Promise<void> {
+    return this.#wrapped(() => this.#publish(committables));
+  }
+
+  probe(committable: FileCommittable): Promise<CommittableStatus> {
+    return this.#wrapped(() => this.#statusOf(committable));
+  }
+
+  recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
+    return this.#wrapped(() => this.#recover(recovery));
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+
+  async #recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
+    const { committables, writerStates, attempt, subtasks } = recovery;
+    // Everything is looked at before anything is changed: a refused recovery leaves no trace.
+    for (const committable of committables)
+      if ((await this.#statusOf(committable)) === 'gone') throw lost(committable);
+    const open: PartFileRef[] = [];
+    for (const ref of writerStates.flatMap((state) => state.open))
+      if (await this.#isToBeFinished(ref, recovery)) open.push(ref);
+    const parts = (await this.#partsIn(this.#folder)).filter(
+      (part) => subtasks === 'all' || subtasks.includes(part.subtask),
+    );
+    this.#checkAhead(parts, recovery);
+
+    await this.#publish([...committables, ...open]);
+    for (const part of parts)
+      if (!part.isFinished && compareAttempts(part.attempt, attempt) < 0)
+        await this.#context.fileSystem.remove(part.path);
+  }
+
+  /**
+   * A file that was open at the checkpoint: what it held then is finished now. False when more than
+   * that was finished already and the user takes the repetition.
+   */
+  async #isToBeFinished(
+    ref: PartFileRef,
+    recovery: SinkRecovery<FileCommittable, FileWriterState>,
+  ): Promise<boolean> {
+    const final = await this.#context.fileSystem.stat(ref.finalPath);
+    if (final !== null && final.sizeBytes > ref.sizeBytes) {
+      const message =
+        `fileSink has published ${ref.finalPath} with ${final.sizeBytes} bytes, and the snapshot ` +
+        `to be restored knows of ${ref.sizeBytes}`;
+      const { finalPath, sizeBytes } = ref;
+      const details = { path: finalPath, publishedBytes: final.sizeBytes, sizeBytes };
+      this.#reportAhead(message, details, recovery.allowOlder);
+      return false;
+    }
+    if ((await this.#statusOf(ref)) === 'gone') throw lost(ref);
+    return true;
+  }
+
+  /** Finished files that the writers of the snapshot began after it, or that their successors made. */
+  #checkAhead(
+    parts: readonly PartOnDisk[],
+    { writerStates, allowOlder }: SinkRecovery<FileCommittable, FileWriterState>,
+  ): void {
+    const isAhead = (part: PartOnDisk): boolean => {
+      const states = writerStates.filter(({ subtask }) => subtask === part.subtask);
+      const own = states.find(({ uid }) => uid === part.uid);
+      if (own !== undefined) return part.part >= own.nextPart;
+      // A subtask without a state ended before the snapshot, or came after: nothing can be said.
+      return (
+        states.length > 0 &&
+        states.every(({ attempt }) => compareAttempts(part.attempt, attempt) > 0)
+      );
+    };
+    const ahead = parts.filter((part) => part.isFinished && isAhead(part));
+    const [first] = ahead;
+    if (first === undefined) return;
+    const message =
+      `fileSink has published ${ahead.length} file(s) in ${this.#folder} after the snapshot to be ` +
+      `restored, among them ${first.path}`;
+    this.#reportAhead(message, { path: first.path, files: ahead.length }, allowOlder);
+  }
+
+  #reportAhead(
+    message: string,
+    details: Readonly<Record<string, unknown>>,
+    allowOlder: boolean,
+  ): void {
+    if (allowOlder) {
+      this.#context.logger.log('warn', `${message}: its records are written again`, details);
+      return;
+    }
+    throw new WeirError(
+      'user',
+      `${message}: restore the newest snapshot, or remove what was published after this one, or ` +
+        'allow repeated results with execution.state-recovery.allow-older',
+      { code: 'SINK_AHEAD', details },
+    );
+  }
+
+  async #publish(refs: readonly PartFileRef[]): Promise<void> {
+    const { fileSystem } = this.#context;
+    for (const ref of refs) await this.#giveFinalName(ref);
+    const folders = new Set(refs.map((ref) => parentPath(ref.finalPath)));
+    for (const folder of folders) await fileSystem.syncDirectory(folder);
+    for (const ref of refs) await fileSystem.remove(ref.inProgressPath);
+  }
+
+  async #giveFinalName(ref: PartFileRef): Promise<void> {
+    const { fileSystem } = this.#context;
+    const status = await this.#statusOf(ref);
+    if (status === 'committed') return;
+    if (status === 'gone') throw lost(ref);
+    const stat = await fileSystem.stat(ref.inProgressPath);
+    if (stat !== null && stat.sizeBytes > ref.sizeBytes)
+      await fileSystem.truncate(ref.inProgressPath, ref.sizeBytes);
+    try {
+      await this.#link(ref);
+    } catch (error) {
+      // Another call for the same file may have been faster.
+      if ((await this.#statusOf(ref)) !== 'committed') throw error;
+    }
+  }
+
+  async #link({ inProgressPath, finalPath }: PartFileRef): Promise<void> {
+    const { fileSystem } = this.#context;
+    try {
+      await fileSystem.link(inProgressPath, finalPath);
+    } catch (error) {
+      // File systems without links; that the name is free was seen just now.
+      if (!HAS_NO_LINKS.has(storageErrno(error) ?? '')) throw error;
+      await fileSystem.rename(inProgressPath, finalPath);
+    }
+  }
+
+  async #statusOf(ref: PartFileRef): Promise<CommittableStatus> {
+    const { fileSystem } = this.#context;
+    // In this order: a file that gets its final name in between is found under one of the two.
+    const unfinished = await fileSystem.stat(ref.inProgressPath);
+    const final = await fileSystem.stat(ref.finalPath);
+    if (final !== null) {
+      if (final.sizeBytes === ref.sizeBytes) return 'committed';
+      throw changed(ref, ref.finalPath, final.sizeBytes);
+    }
+    if (unfinished === null) return 'gone';
+    if (unfinished.sizeBytes < ref.sizeBytes)
+      throw changed(ref, ref.inProgressPath, unfinished.sizeBytes);
+    return 'pending';
+  }
+
+  /** Part files of this sink in a folder and those below. */
+  async #partsIn(folder: string): Promise<PartOnDisk[]> {
+    const { fileSystem } = this.#context;
+    const parts: PartOnDisk[] = [];
+    for (const name of await fileSystem.list(folder)) {
+      const path = joinPath(folder, name);
+      const part = parsePartName(this.#context, name);
+      if (part !== null) parts.push({ ...part, path });
+      else if (/^[^._]/.test(name)) {
+        const stat = await fileSystem.stat(path);
+        if (stat?.isDirectory === true) parts.push(...(await this.#partsIn(path)));
+      }
+    }
+    return parts;
+  }
+
+  async #wrapped<R>(run: () => Promise<R>): Promise<R> {
+    try {
+      return await run();
+    } catch (error) {
+      throw asSinkError(this.#folder, error);
+    }
+  }
+}
+
+const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+function lost({ finalPath, inProgressPath, sizeBytes }: PartFileRef): WeirError {
+  return new WeirError(
+    'user',
+    `fileSink is missing ${finalPath}: neither it nor its unfinished form ${inProgressPath} is ` +
+      `there, so ${sizeBytes} bytes of a completed checkpoint are lost; put the file back, or ` +
+      'start from another snapshot',
+    {
+      code: 'SINK_UNAVAILABLE',
+      details: { path: finalPath, inProgressPath, sizeBytes, reason: 'missing' },
+    },
+  );
+}
+
+function changed(ref: PartFileRef, path: string, found: number): WeirError {
+  return new WeirError(
+    'user',
+    `fileSink finds ${path} with ${found} bytes where a completed checkpoint wrote ` +
+      `${ref.sizeBytes}: something else changed the file; put it back as it was, or start from ` +
+      'another snapshot',
+    {
+      code: 'SINK_UNAVAILABLE',
+      details: { path, sizeBytes: ref.sizeBytes, foundBytes: found, reason: 'changed' },
+    },
+  );
+}
