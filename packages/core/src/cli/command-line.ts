@@ -35,11 +35,24 @@ export async function commandLine(
   try {
     return await dispatch(args, environment);
   } catch (error) {
-    const info = toErrorInfo(error);
-    for (const line of errorLines(info, errorContext(args, environment)))
-      environment.terminal.warn(line);
-    return exitCodeOfError(info);
+    return reportError(error, args, environment);
   }
+}
+
+/** Shows what ended a command; the result is the exit code. */
+export function reportError(
+  error: unknown,
+  args: readonly string[],
+  environment: Environment,
+): number {
+  const { terminal, variables, workingDirectory, internalDirectories } = environment;
+  const info = toErrorInfo(error);
+  const style = styleFor(terminal.error.isTerminal, variables);
+  const verbose = args.includes('--verbose') || args.includes('-v');
+  const context = { workingDirectory, internalDirectories, verbose, style };
+  terminal.clear();
+  for (const line of errorLines(info, context)) terminal.warn(line);
+  return exitCodeOfError(info);
 }
 
 async function dispatch(args: readonly string[], environment: Environment): Promise<number> {
@@ -74,13 +87,4 @@ function unknownCommand(name: string): Error {
   const names = [...COMMANDS.map((command) => command.name), '--version', '--help'];
   const suggestion = didYouMean(name, names) || '; see: weir help';
   return usageError(`there is no ${kind} ${name}${suggestion}`);
-}
-
-function errorContext(
-  args: readonly string[],
-  { terminal, variables, workingDirectory, internalDirectories }: Environment,
-): Parameters<typeof errorLines>[1] {
-  const style = styleFor(terminal.error.isTerminal, variables);
-  const verbose = args.includes('--verbose') || args.includes('-v');
-  return { workingDirectory, internalDirectories, verbose, style };
 }

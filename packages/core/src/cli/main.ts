@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { realClock } from '../cluster/real-clock.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
-import { commandLine } from './command-line.ts';
+import { commandLine, reportError } from './command-line.ts';
 import type { Environment, StopSignal } from './environment.ts';
 import { exitCodeOfSignal } from './exit-codes.ts';
 import { Terminal } from './terminal.ts';
@@ -96,6 +96,10 @@ const environment: Environment = {
   exit: (code) => process.exit(code),
 };
 
-const exitCode = await commandLine(process.argv.slice(2), environment);
+const words = process.argv.slice(2);
+// Such as an error in a timer that the job's module set: nobody waits for it.
+process.on('uncaughtException', (error) => process.exit(reportError(error, words, environment)));
+
+const exitCode = await commandLine(words, environment);
 // Timers and connections that the job's module left open would keep the process for ever.
 process.exit(exitCode);

@@ -85,7 +85,7 @@ test('--json prints one object a line and moves what the job writes itself', asy
     ['started', 'printed', 'ended'],
   );
   assert.equal(lines[0]?.['time'], '2023-11-14T22:13:20.000Z');
-  assert.equal(lines[0]?.['start'], STARTED.type === 'started' ? STARTED.start : '');
+  assert.equal(lines[0]?.['start'], STARTED.start);
   assert.deepEqual([lines[2]?.['status'], lines[2]?.['exitCode']], ['FINISHED', 0]);
   assert.equal(environment.error.text, 'console.log\n');
 });

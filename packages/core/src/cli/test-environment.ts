@@ -49,7 +49,7 @@ export function loadedJob(): LoadedJob {
   return { job, sourcePath: '/work/orders.ts', bundleUrl: null };
 }
 
-export const STARTED: RunEvent = {
+export const STARTED: RunEvent & { readonly type: 'started' } = {
   type: 'started',
   jobId: JOB_ID,
   jobName: 'orders',

@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WeirError } from '../base/errors.ts';
 import { loadJob } from './job-loader.ts';
 
-let folder = '';
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'weir-loader-test-'));
-  write('package.json', '{ "type": "module" }');
-});
+const folder = mkdtempSync(join(tmpdir(), 'weir-loader-test-'));
+write('package.json', '{ "type": "module" }');
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 function write(name: string, text: string): string {
@@ -81,6 +78,16 @@ test('installed packages are left to Node, TypeScript ones are bundled', async (
   const { job } = await loadJob(path);
   const modules = join(folder, 'node_modules');
   assert.equal(job.name, `${join(modules, 'plain-js')}|${join(modules, 'typed')}`);
+});
+
+test('the engine stays one copy, also when a job imports it by path', async () => {
+  const api = join(import.meta.dirname, '../api/job.ts');
+  const path = writeJob(
+    'by-path.ts',
+    `import { job as same } from '${api}';
+     export default job(String(same === job), () => {});`,
+  );
+  assert.equal((await loadJob(path)).job.name, 'true');
 });
 
 test('CommonJS files of the job can require packages', async () => {

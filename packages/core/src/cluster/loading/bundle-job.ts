@@ -88,11 +88,10 @@ function compileError(sourcePath: string, messages: readonly Message[]): JobSubm
 }
 
 function describe(sourcePath: string, { text, location }: Message): string {
-  const what = text.replace(/^Could not resolve ("[^"]+")$/, 'cannot find the file $1');
-  if (location === null) return what;
+  if (location === null) return text;
   // Files are named relative to the job's folder, as a user would.
   const file = location.file === '' ? basename(sourcePath) : location.file;
-  return `${file}:${location.line}:${textBefore(location).length + 1}: ${what}`;
+  return `${file}:${location.line}:${textBefore(location).length + 1}: ${text}`;
 }
 
 /** The line with a mark below the place. */

@@ -1,8 +1,8 @@
 /**
  * Which file an import of a job means, as a plugin of esbuild:
  *
- * - `@weir/core` is always the engine that is running, so a job needs no `node_modules` for it and
- *   never meets a second copy;
+ * - `@weir/core` is always the engine that is running, and so is a relative path into it, so that a
+ *   job needs no `node_modules` for it and never meets a second copy;
  * - what a job imports by name is looked up from the importing file; plain JavaScript is left to
  *   Node under its absolute address, so that packages work as they do without a bundle, while
  *   TypeScript (packages of the same workspace) is bundled, as are all relative imports;
@@ -39,27 +39,33 @@ export const IMPORT_META_NAMES: Readonly<Record<string, string>> = {
   'import.meta.dirname': '__weir_dirname',
 };
 
+/** Marks the questions that this plugin itself asks. */
+const OWN_QUESTION = Symbol('weir-imports');
+
 export const resolveImports: Plugin = {
   name: 'weir-imports',
   setup(build) {
     build.onResolve({ filter: /^@weir\/core(?:\/|$)/ }, ({ path }) => resolveEngine(path));
-    // Neither relative, nor absolute, nor of the package itself (`#name`).
-    build.onResolve({ filter: /^[^./#]/ }, async (args) => {
-      if (args.kind === 'entry-point' || args.pluginData === META_MODULE) return null;
-      if (args.path === META_MODULE) return { path: args.importer, namespace: META_MODULE };
-      const { importer, resolveDir, kind } = args;
-      const options = { importer, resolveDir, kind, pluginData: META_MODULE };
-      const found = await build.resolve(args.path, options);
+    build.onResolve({ filter: /^/ }, async (args) => {
+      const { path, importer, resolveDir, kind, pluginData } = args;
+      if (kind === 'entry-point' || pluginData === OWN_QUESTION) return null;
+      if (path === META_MODULE) return { path: importer, namespace: META_MODULE };
+      const options = { importer, resolveDir, kind, pluginData: OWN_QUESTION };
+      const found = await build.resolve(path, options);
       if (found.errors.length > 0) return { errors: [notFound(args)] };
-      const isForNode = found.namespace === 'file' && NODE_LOADS.includes(extname(found.path));
-      if (found.external || !isForNode) return found;
-      return {
-        path: kind.startsWith('require') ? found.path : addressOf(found.path),
-        external: true,
-      };
+      if (found.external || found.namespace !== 'file' || !isForNode(path, found.path))
+        return found;
+      const address = kind.startsWith('require') ? found.path : addressOf(found.path);
+      return { path: address, external: true };
     });
   },
 };
+
+function isForNode(imported: string, file: string): boolean {
+  if (file.startsWith(ENGINE_DIRECTORY)) return true;
+  // `./a`, `/a` and `#a` are the job's own.
+  return !/^[./#]/.test(imported) && NODE_LOADS.includes(extname(file));
+}
 
 export const importMeta: Plugin = {
   name: 'weir-import-meta',
@@ -94,6 +100,7 @@ function resolveEngine(path: string): OnResolveResult {
 }
 
 function notFound({ path, resolveDir }: OnResolveArgs): PartialMessage {
+  if (/^[./#]/.test(path)) return { text: `cannot find the file "${path}"` };
   const [scope, name] = path.split('/');
   const packageName = path.startsWith('@') ? `${scope}/${name}` : scope;
   return {
