@@ -4,9 +4,9 @@ import type { Configuration } from '../base/configuration.ts';
 import { dataDirectoryOf, readConfiguration } from './configuration-layers.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-async function withFile(text: string, name = '/work/weir.yaml'): Promise<TestEnvironment> {
+async function withFile(text: string, name = '/here/weir.yaml'): Promise<TestEnvironment> {
   const environment = new TestEnvironment();
-  await environment.fileSystem.makeDirectory('/work/conf');
+  await environment.fileSystem.makeDirectory('/here/conf');
   await environment.writeFile(name, text);
   return environment;
 }
@@ -52,7 +52,7 @@ test('a key alone behind -D means true', async () => {
 
 test('--config reads that file and not weir.yaml', async () => {
   const environment = await withFile('parallelism.default: 3\n');
-  await environment.writeFile('/work/conf/other.yaml', 'pipeline.max-parallelism: 64\n');
+  await environment.writeFile('/here/conf/other.yaml', 'pipeline.max-parallelism: 64\n');
   const configuration = await read(environment, [], 'conf/other.yaml');
   assert.deepEqual(configuration.keys(), ['pipeline.max-parallelism']);
 });
@@ -77,8 +77,8 @@ test('what is wrong in the file is told with its name', async () => {
 test('the data folder: -D, then the variable, then the file, then .weir', async () => {
   const environment = await withFile('weir.data-dir: from-file\n');
   const key = 'weir.data-dir';
-  assert.equal(dataDirectoryOf(await read(new TestEnvironment()), environment), '/work/.weir');
-  assert.equal(dataDirectoryOf(await read(environment), environment), '/work/from-file');
+  assert.equal(dataDirectoryOf(await read(new TestEnvironment()), environment), '/here/.weir');
+  assert.equal(dataDirectoryOf(await read(environment), environment), '/here/from-file');
   environment.variables['WEIR_DATA_DIR'] = '/var/weir';
   assert.equal(dataDirectoryOf(await read(environment), environment), '/var/weir');
   const given = await read(environment, [`${key}=file:///mnt/weir`]);

@@ -18,7 +18,7 @@ function environmentWithJob(): TestEnvironment {
   });
   environment.load = async (): Promise<LoadedJob> => ({
     job: orders,
-    sourcePath: '/work/orders.ts',
+    sourcePath: '/here/orders.ts',
     bundleUrl: null,
   });
   return environment;

@@ -26,7 +26,7 @@ const TOTALS = 'b'.repeat(32) as OperatorId;
 const RULES = 'c'.repeat(32) as OperatorId;
 const PARALLELISM = 2;
 const MAX_PARALLELISM = 128;
-const CHECKPOINT = `/work/checkpoints/${JOB_ID}/chk-7`;
+const CHECKPOINT = `/here/checkpoints/${JOB_ID}/chk-7`;
 
 const environment = new TestEnvironment();
 const written = writeCheckpoint();
@@ -34,7 +34,7 @@ const written = writeCheckpoint();
 /** A checkpoint of a source, a keyed operator and one with broadcast state, in two subtasks. */
 async function writeCheckpoint(): Promise<void> {
   const storage = new FileCheckpointStorage(environment, {
-    directory: '/work/checkpoints',
+    directory: '/here/checkpoints',
     jobId: JOB_ID,
   });
   const location = await storage.prepareCheckpoint(7);

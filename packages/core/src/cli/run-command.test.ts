@@ -27,7 +27,7 @@ test('what was given reaches the run', async () => {
     allowNonRestored: true,
     fresh: false,
     append: true,
-    dataDirectory: '/work/.weir',
+    dataDirectory: '/here/.weir',
   });
   assert.equal(configuration.get('parallelism.default'), 9);
   assert.equal(loaded.job.name, 'orders');

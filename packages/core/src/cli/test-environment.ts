@@ -46,7 +46,7 @@ export function outcome(parts: Partial<RunOutcome> = {}): RunOutcome {
 /** What a run of this job would be: it builds nothing. */
 export function loadedJob(): LoadedJob {
   const job = { name: 'orders', build: () => undefined } as unknown as LoadedJob['job'];
-  return { job, sourcePath: '/work/orders.ts', bundleUrl: null };
+  return { job, sourcePath: '/here/orders.ts', bundleUrl: null };
 }
 
 export const STARTED: RunEvent & { readonly type: 'started' } = {
@@ -59,7 +59,7 @@ export const STARTED: RunEvent & { readonly type: 'started' } = {
 };
 
 export class TestEnvironment implements Environment {
-  readonly workingDirectory = '/work';
+  readonly workingDirectory = '/here';
   variables: Record<string, string | undefined> = {};
   readonly clock: ManualClock = new ManualClock();
   readonly fileSystem: MemoryFileSystem = new MemoryFileSystem();

@@ -7,7 +7,7 @@ import { errorInfo, userError } from './report-fixtures.ts';
 
 function lines(error: ErrorInfo, verbose = false): readonly string[] {
   return errorLines(error, {
-    workingDirectory: '/work',
+    workingDirectory: '/here',
     internalDirectories: ['/engine/'],
     verbose,
     style: PLAIN_STYLE,
@@ -37,7 +37,7 @@ test('a mistake of the user has no stack trace', () => {
     code: 'CONFIG_INVALID',
     kind: 'user',
     message: 'x is not a key',
-    stack: 'ConfigurationError: x\n    at f (/work/conf.ts:1:1)',
+    stack: 'ConfigurationError: x\n    at f (/here/conf.ts:1:1)',
   });
   assert.deepEqual(lines(error), ['Error [CONFIG_INVALID]: x is not a key']);
 });
@@ -72,7 +72,7 @@ test('verbose shows every frame of every cause', () => {
     'Error [USER_FUNCTION_FAILED]: map of operator totals threw: too much',
     '    at engine (/engine/map.ts:1:1)',
     '    caused by RangeError: too much',
-    '    at Object.map (/work/jobs/orders.ts:5:24)',
+    '    at Object.map (/here/jobs/orders.ts:5:24)',
     '    at helper (/elsewhere/h.ts:1:2)',
     '    at MapOperator (/engine/map.ts:10:24)',
   ]);

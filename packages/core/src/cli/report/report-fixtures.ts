@@ -64,7 +64,7 @@ export function userError(parts: Partial<ErrorInfo> = {}): ErrorInfo {
     code: null,
     message: 'too much',
     stack:
-      'RangeError: too much\n    at Object.map (/work/jobs/orders.ts:5:24)\n' +
+      'RangeError: too much\n    at Object.map (/here/jobs/orders.ts:5:24)\n' +
       '    at helper (/elsewhere/h.ts:1:2)\n    at MapOperator (/engine/map.ts:10:24)',
     ...parts,
   });
