@@ -61,3 +61,15 @@ test('a block with more entries than were announced is refused', () => {
   blocks.flushSome(1);
   throws(() => [...new BlockReader().read(bytesOf(output), 1)], /bytes follow its 1 entries/);
 });
+
+test('a block of the first version can be read for ever', () => {
+  const hex = '010101016e0a019392a2657501004005140292920195a16b0091010191ff930091a16e9106';
+  const block = Buffer.from(hex, 'hex');
+  deepStrictEqual(
+    [...new BlockReader().read(block, 2)],
+    [
+      [['eu', 1], 0, { n: 5 }],
+      ['k', 0, { n: 6 }, 1, -0],
+    ],
+  );
+});

@@ -18,8 +18,11 @@ export type KeyGroups = readonly [number, number];
 /** Keyed state of one operator in one subtask of a snapshot. */
 export type KeyedPart = OperatorRestore['keyed'][number];
 
-/** An entry as it is stored, with its key group. */
-export type StoredEntry = readonly [keyGroup: number, parts: readonly unknown[]];
+/** Entries of one key group as they are stored; to be gone through before the next block is read. */
+export interface StoredBlock {
+  readonly keyGroup: number;
+  readonly entries: Iterable<readonly unknown[]>;
+}
 
 export interface KeyedRow {
   readonly keyGroup: number;
@@ -44,12 +47,14 @@ export async function* readKeyed(
 ): AsyncGenerator<KeyedRow, void> {
   const { keyed } = snapshot;
   if (keyed === null) return;
-  for await (const [keyGroup, parts] of readEntries(env, { data, snapshot }, 'blocks', range)) {
-    const states: Record<string, unknown> = {};
-    for (let i = 1; i < parts.length; i += 2)
-      states[keyed.states[parts[i] as number]?.name ?? `#${String(parts[i])}`] = parts[i + 1];
-    yield { keyGroup, key: parts[0] as KeyValue, states };
-  }
+  const blocks = readBlocks(env, { data, snapshot }, 'blocks', range);
+  for await (const { keyGroup, entries } of blocks)
+    for (const parts of entries) {
+      const states: Record<string, unknown> = {};
+      for (let i = 1; i < parts.length; i += 2)
+        states[keyed.states[parts[i] as number]?.name ?? `#${String(parts[i])}`] = parts[i + 1];
+      yield { keyGroup, key: parts[0] as KeyValue, states };
+    }
 }
 
 /** Timers of `range`. Throws `StateCorruptionError` at the first damage. */
@@ -59,19 +64,24 @@ export async function* readTimers(
   snapshot: OperatorSnapshot,
   range: KeyGroups,
 ): AsyncGenerator<TimerRow, void> {
-  for await (const [keyGroup, parts] of readEntries(env, { data, snapshot }, 'timers', range)) {
-    const [domain, timestamp, key] = parts as [number, number, KeyValue];
-    yield { keyGroup, key, domain: TIME_DOMAINS[domain]!, timestamp };
-  }
+  const blocks = readBlocks(env, { data, snapshot }, 'timers', range);
+  for await (const { keyGroup, entries } of blocks)
+    for (const parts of entries) {
+      const [domain, timestamp, key] = parts as [number, number, KeyValue];
+      yield { keyGroup, key, domain: TIME_DOMAINS[domain]!, timestamp };
+    }
 }
 
-/** Entries as they are stored, either of state (`blocks`) or of `timers`. */
-export async function* readEntries(
+/**
+ * Either state (`blocks`) or `timers`, block by block: an asynchronous step per entry would cost more
+ * than decoding it.
+ */
+export async function* readBlocks(
   env: SnapshotEnvironment,
   part: KeyedPart,
   kind: 'blocks' | 'timers',
   range: KeyGroups,
-): AsyncGenerator<StoredEntry, void> {
+): AsyncGenerator<StoredBlock, void> {
   const { data, snapshot } = part;
   const sections = sectionsIn(snapshot.keyed, kind, range);
   if (sections.length === 0) return;
@@ -81,8 +91,8 @@ export async function* readEntries(
   const reader = await StateDataReader.open(env, data);
   const blocks = new BlockReader();
   try {
-    for await (const [section, bytes] of reader.readAll(sections, nameOf))
-      for (const parts of blocks.read(bytes, section.count)) yield [section.keyGroup, parts];
+    for await (const [{ keyGroup, count }, bytes] of reader.readAll(sections, nameOf))
+      yield { keyGroup, entries: blocks.read(bytes, count) };
   } finally {
     await reader.close();
   }

@@ -15,7 +15,7 @@ import type {
   RestoredOperatorState,
 } from '../operator/operator-state-backend.ts';
 import type { InternalTimers } from '../timers/internal-timers.ts';
-import { readEntries } from './read-keyed.ts';
+import { readBlocks } from './read-keyed.ts';
 import type { SnapshotEnvironment } from './state-data-reader.ts';
 import { StateDataReader } from './state-data-reader.ts';
 
@@ -34,11 +34,12 @@ export async function restoreKeyed(
     const stored = part.snapshot.keyed?.states ?? [];
     const slots = backend.slotsOf(stored);
     for (const [i, { name }] of stored.entries()) if (slots[i] === null) dropped.add(name);
-    const entries = readEntries(env, part, 'blocks', backend.keyGroups);
-    for await (const [keyGroup, parts] of entries) {
-      checkKeyGroup(parts[0] as KeyValue, keyGroup, backend);
-      if (!backend.insert(parts, keyGroup, slots)) throw keyTwice(parts[0] as KeyValue, backend);
-    }
+    const blocks = readBlocks(env, part, 'blocks', backend.keyGroups);
+    for await (const { keyGroup, entries } of blocks)
+      for (const parts of entries) {
+        checkKeyGroup(parts[0] as KeyValue, keyGroup, backend);
+        if (!backend.insert(parts, keyGroup, slots)) throw keyTwice(parts[0] as KeyValue, backend);
+      }
   }
   return Array.from(
     dropped,
@@ -53,8 +54,8 @@ export async function restoreTimers(
   restores: OperatorRestore['keyed'],
 ): Promise<void> {
   for (const part of restores)
-    for await (const [, parts] of readEntries(env, part, 'timers', timers.keyGroups))
-      timers.insert(parts);
+    for await (const { entries } of readBlocks(env, part, 'timers', timers.keyGroups))
+      for (const parts of entries) timers.insert(parts);
 }
 
 /** Restores operator state that was dealt out to this subtask; warnings as `restoreKeyed`. */

@@ -202,12 +202,12 @@ test('after cancel nothing is written any more, and the state is let go', async 
   const subtask = subtaskWithKeys(3000);
   const writer = newWriter(world);
   writer.addOperator(toSnapshot(subtask));
-  let cancelling: Promise<void> | null = null;
+  const cancelling: Promise<void>[] = [];
   const finishing = writer.finish(async () => {
-    cancelling = writer.cancel();
+    cancelling.push(writer.cancel());
   });
   await rejects(finishing, CancelledError);
-  await cancelling;
+  await Promise.all(cancelling);
   await writer.cancel();
   await rejects(writer.finish(yieldNothing), CancelledError);
   deepStrictEqual(await world.disk.list(LOCATION), []);
