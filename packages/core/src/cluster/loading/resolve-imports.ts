@@ -91,7 +91,9 @@ export const importMeta: Plugin = {
 };
 
 function resolveEngine(path: string): OnResolveResult {
-  const entry = ENGINE_ENTRIES[path];
+  // What packages of the same repository import; a published engine names no such files.
+  const internal = /^@weir\/core\/internal\/(.+)\.ts$/.exec(path)?.[1];
+  const entry = internal === undefined ? ENGINE_ENTRIES[path] : `${internal}${EXTENSION}`;
   if (entry !== undefined)
     return { path: addressOf(join(ENGINE_DIRECTORY, entry)), external: true };
   const known = Object.keys(ENGINE_ENTRIES);
