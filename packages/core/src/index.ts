@@ -3,7 +3,7 @@
  * schema or YAML library; the engine behind `runJob` is loaded when it is called.
  */
 import type { Job } from './api/job.ts';
-import type { RunOutcome } from './cluster/run-contract.ts';
+import type { RunOutcome } from './cli/run-contract.ts';
 import type { RunJobOptions } from './cluster/run-job.ts';
 
 export { job, isJob } from './api/job.ts';
@@ -76,7 +76,7 @@ export type { FileReader, FileStat, FileSystem, FileWriter } from './base/file-s
 export type { Logger, LogLevel } from './base/logger.ts';
 export type { Random } from './base/random.ts';
 export * from './connectors/index.ts';
-export type { RunEvent, RunOutcome } from './cluster/run-contract.ts';
+export type { RunEvent, RunOutcome } from './cli/run-contract.ts';
 export type { RunJobOptions } from './cluster/run-job.ts';
 
 /**

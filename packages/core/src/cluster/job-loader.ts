@@ -17,7 +17,7 @@ import { parseUserPath } from '../storage/paths.ts';
 import { bundleDirectory, writeBundle } from './loading/bundle-directory.ts';
 import { bundleJob } from './loading/bundle-job.ts';
 import { ENGINE_DIRECTORY } from './loading/resolve-imports.ts';
-import type { LoadedJob } from './run-contract.ts';
+import type { LoadedJob } from '../cli/run-contract.ts';
 
 export interface LoadJobOptions {
   /** Folder for the bundle, made when missing. Without: a temporary one of this process. */

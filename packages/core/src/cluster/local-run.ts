@@ -22,7 +22,7 @@ import { InThreadSlots } from './in-thread-slots.ts';
 import { holdLease, livingOwner, thisProcess } from './process-owner.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import { realClock } from './real-clock.ts';
-import type { RunOptions, RunOutcome } from './run-contract.ts';
+import type { RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
 

@@ -4,7 +4,7 @@ import { subtaskKey } from '../base/ids.ts';
 import type { JobMasterListener } from '../jobmanager/job-master.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { JobStatus, TaskMetrics } from '../protocol/messages.ts';
-import type { RunEvent, VertexProgress } from './run-contract.ts';
+import type { RunEvent, VertexProgress } from '../cli/run-contract.ts';
 
 const REPORT_EVERY_MS = 1000;
 

@@ -2,7 +2,6 @@
 import { tmpdir } from 'node:os';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ArgumentValues } from '../api/job-arguments.ts';
 import { isJob } from '../api/job.ts';
 import type { Job } from '../api/job.ts';
@@ -11,7 +10,7 @@ import { Configuration } from '../base/configuration.ts';
 import { fromErrorInfo, JobSubmissionError } from '../base/errors.ts';
 import type { JobId } from '../base/ids.ts';
 import { JOB_ID_PATTERN } from '../base/ids.ts';
-import type { RunEvent, RunOptions, RunOutcome } from './run-contract.ts';
+import type { RunEvent, RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { runLocal } from './local-run.ts';
 
 export interface RunJobOptions {
@@ -72,10 +71,9 @@ async function load(
 ): Promise<{ loaded: RunOptions['job']; dispose: () => Promise<void> }> {
   const { loadJob } = await import('./job-loader.ts');
   const bundleDirectory = await mkdtemp(join(tmpdir(), 'weir-job-'));
-  const path = job instanceof URL ? fileURLToPath(job) : job;
   const dispose = (): Promise<void> => rm(bundleDirectory, { recursive: true, force: true });
   try {
-    return { loaded: await loadJob(path, { bundleDirectory }), dispose };
+    return { loaded: await loadJob(job, { bundleDirectory }), dispose };
   } catch (error) {
     await dispose();
     throw error;
