@@ -229,7 +229,7 @@ test('a file that shrank or vanished between runs is an error, never an early en
     readTwoThenRestart(environment, options, (fs) => writeText(fs, '/in.txt', 'a\nb\n')),
   );
   assert.equal(shrunk.code, 'SOURCE_UNAVAILABLE');
-  assert.match(shrunk.message, /\/in\.txt: it had 6 bytes .* has 4 now/);
+  assert.match(shrunk.message, /\/in\.txt: it had 6 bytes .* now ends after 4,/);
 
   await writeText(environment.fileSystem, '/in.txt', 'a\nb\nc\n');
   const vanished = await failureOf(
@@ -245,10 +245,14 @@ test('a file cut while it is read is an error too', async () => {
   await writeText(fileSystem, '/in.txt', 'a\n'.repeat(400_000));
   const driver = driverOf(environment, { path: '/in.txt', format: lines() });
   await driver.start();
-  await fileSystem.truncate('/in.txt', 0);
+  while (driver.collected.length === 0) {
+    driver.poll(0, 1);
+    await settle();
+  }
+  await fileSystem.truncate('/in.txt', 600_000);
   const error = await failureOf(driver.finish());
   assert.equal(error.code, 'SOURCE_UNAVAILABLE');
-  assert.match(error.message, /it had 800000 bytes .* and has 0 now/);
+  assert.match(error.message, /it had 800000 bytes .* now ends after \d+,/);
 });
 
 test('gzip goes on at the stored position, and notices another file', async () => {

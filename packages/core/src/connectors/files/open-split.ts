@@ -75,7 +75,7 @@ export function shrunk(split: FileSplit, sizeBytes: number): WeirError {
   return sourceUnavailable(
     split.path,
     `fileSource cannot read ${split.path}: it had ${split.sizeBytes} bytes when the input was ` +
-      `listed and has ${sizeBytes} now, so positions in it mean nothing any more; put the file ` +
+      `listed and now ends after ${sizeBytes}, so positions in it mean nothing any more; put the file ` +
       'back as it was, or start with --fresh',
     { reason: 'shrunk', listedBytes: split.sizeBytes, sizeBytes },
   );

@@ -42,7 +42,7 @@ export class SplitReader<T> {
   #input: Input<T> | null = null;
   #error: WeirError | null = null;
   #isEndReached: boolean;
-  /** Where the next line starts; `null` before the first was found. */
+  /** Where the next line starts; `null` before the first was read. */
   #linePosition: number | null = null;
   /** Lines read by the last call of `read`. */
   #lineCount = 0;
@@ -128,7 +128,6 @@ export class SplitReader<T> {
       const block = blocks.next();
       if (block !== null) {
         input.lines.setBlock(block);
-        this.#linePosition = block.position;
         return input.lines.isAtEnd ? 'end' : 'more';
       }
       const chunk = input.ahead.take();

@@ -83,6 +83,33 @@ test('generated records come exactly once over crashes and other parallelisms', 
   );
 });
 
+test('ranges that come back from a failed reader are handed out again, in order', async () => {
+  const assigned: IndexRange[] = [];
+  const context = {
+    ...testEnvironment(),
+    parallelism: 1,
+    registeredReaders: () => [0],
+    assignSplits: (_subtask: number, ranges: readonly IndexRange[]) =>
+      void assigned.push(...ranges),
+    signalNoMoreSplits: () => undefined,
+    sendEvent: () => undefined,
+    fail: () => undefined,
+  };
+  const source = sequence(0, 49_999);
+  const first = source.createEnumerator(context);
+  for (let request = 0; request < 3; request++) await first.handleSplitRequest(0);
+  first.addSplitsBack([assigned[2]!, { ...assigned[1]!, next: 15_000 }], 0);
+  const state = structuredClone(first.snapshotState(1));
+  const second = source.createEnumerator(context, state);
+  assigned.length = 0;
+  for (let request = 0; request < 3; request++) await second.handleSplitRequest(0);
+  assert.deepEqual(assigned, [
+    { next: 15_000, end: 20_000 },
+    { next: 20_000, end: 30_000 },
+    { next: 30_000, end: 40_000 },
+  ]);
+});
+
 test('a generator without count never ends, and keeps to its rate', async () => {
   const environment = testEnvironment();
   const source = datagen({ generator: (index) => ({ index }), rate: 200 });
