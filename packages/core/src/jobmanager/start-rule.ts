@@ -111,19 +111,20 @@ function resume(facts: StartFacts, record: JobRecord): StartDecision {
   const valid = newestOf(mine.filter((snapshot) => snapshot.status === 'valid'));
   const damaged = mine.filter((snapshot) => snapshot.status === 'damaged');
   const newestDamaged = newestOf(damaged);
+  // Only what is newer than the newest good one stands in its way.
+  const best = valid?.checkpointId ?? 0;
   const unusable: string[] = [];
-  if (newestRecorded !== null && !mine.some((it) => isAt(it, newestRecorded.checkpointId)))
+  if (
+    newestRecorded !== null &&
+    newestRecorded.checkpointId > best &&
+    !mine.some((it) => isAt(it, newestRecorded.checkpointId))
+  )
     unusable.push(
       `checkpoint ${newestRecorded.checkpointId} (${newestRecorded.directory}) is missing`,
     );
-  if (
-    newestDamaged?.status === 'damaged' &&
-    newestDamaged.checkpointId > (valid?.checkpointId ?? 0)
-  )
+  if (newestDamaged?.status === 'damaged' && newestDamaged.checkpointId > best)
     unusable.push(`checkpoint ${newestDamaged.checkpointId} is damaged: ${newestDamaged.reason}`);
-  const provesNewest =
-    newestRecorded === null || (valid?.checkpointId ?? 0) >= newestRecorded.checkpointId;
-  if (unusable.length > 0 && !(provesNewest && newestDamaged === null) && !facts.allowOlder)
+  if (unusable.length > 0 && !facts.allowOlder)
     return unproven(unusable, valid, record.restoredFrom);
   if (valid !== null)
     return {
