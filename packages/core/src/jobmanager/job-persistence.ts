@@ -17,9 +17,9 @@ export interface JobPersistence {
   ended(status: FinalStatus): Promise<void>;
 }
 
-/** For runs that leave nothing behind. */
-export function volatilePersistence(): JobPersistence {
-  let lastId = 0;
+/** For runs that leave nothing behind. `drawnId`: the highest id that was drawn before. */
+export function volatilePersistence(drawnId: number): JobPersistence {
+  let lastId = drawnId;
   return {
     drawCheckpointId: () => Promise.resolve(++lastId),
     checkpointCompleted: () => Promise.resolve(),

@@ -149,19 +149,8 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   const { options, prepared, jobId, storage, log, jobDirectory } = opened;
   const { seen, scanned, decision } = found;
   const restored = await restoredSnapshot(opened, decision);
-  const allowNonRestored =
-    options.allowNonRestored ||
-    prepared.configuration.get('execution.state-recovery.ignore-unclaimed-state');
   // Fails before anything is claimed when the snapshot does not fit the job.
-  const assigned =
-    restored === null
-      ? null
-      : assignState(restored.metadata, prepared.jobGraph, {
-          directory: restored.directory,
-          allowNonRestored,
-        });
-  for (const message of assigned?.warnings ?? []) options.warn(message);
-
+  const { jobGraph, allowNonRestored } = fitToJob(options, prepared, restored);
   const lastCheckpointId = Math.max(
     (seen?.record.nextCheckpointId ?? 1) - 1,
     restored?.metadata.checkpointId ?? 0,
@@ -190,7 +179,6 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
   await cleanUp(options, storage, { completed, firstCheckpointId, lastCheckpointId, scanned });
-  const jobGraph = assigned?.jobGraph ?? prepared.jobGraph;
   return {
     type: 'run',
     jobId,
@@ -213,29 +201,55 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   };
 }
 
-function openVolatile(options: RunStateOptions, prepared: PreparedJob): RunState {
+/** A run without a record: it resumes nothing by itself, but may start from a snapshot. */
+async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Promise<RunState> {
   const jobId = options.jobId ?? (options.random.hex(32) as JobId);
-  const { jobGraph } = prepared;
+  const { restorePath } = options;
+  const restored = restorePath === null ? null : await loadSnapshot(options, restorePath);
+  const { jobGraph, allowNonRestored } = fitToJob(options, prepared, restored);
+  const lastCheckpointId = restored?.metadata.checkpointId ?? 0;
+  const { configuration } = prepared;
+  const decision = { type: 'restore', path: restorePath ?? '', isNewRun: true } as const;
   return {
     type: 'run',
     jobId,
     epoch: 1,
     jobGraph,
     slotCount: slotLayoutOf(jobGraph).slotCount,
-    storage: new MemoryCheckpointStorage(options, jobId),
-    persistence: volatilePersistence(),
+    storage: createStorage(options, { configuration, dataDirectory: null, jobId }),
+    persistence: volatilePersistence(lastCheckpointId),
     completed: [],
-    lastCheckpointId: 0,
-    initial: null,
-    allowNonRestored: options.allowNonRestored,
-    startLine: `job ${jobGraph.jobName}: starts empty; nothing is kept after the run`,
+    lastCheckpointId,
+    initial: restored,
+    allowNonRestored,
+    startLine:
+      restored === null
+        ? `job ${jobGraph.jobName}: starts empty; no record of the run is kept`
+        : await startLine(options, { decision, restored, prepared }),
     close: () => Promise.resolve(),
   };
 }
 
+/** @throws StateMigrationError and others when the snapshot does not fit the job. */
+function fitToJob(
+  options: RunStateOptions,
+  { jobGraph, configuration }: PreparedJob,
+  restored: StoredSnapshot | null,
+): { readonly jobGraph: JobGraph; readonly allowNonRestored: boolean } {
+  const allowNonRestored =
+    options.allowNonRestored ||
+    configuration.get('execution.state-recovery.ignore-unclaimed-state');
+  if (restored === null) return { jobGraph, allowNonRestored };
+  const { metadata, directory } = restored;
+  const assigned = assignState(metadata, jobGraph, { directory, allowNonRestored });
+  for (const message of assigned.warnings) options.warn(message);
+  return { jobGraph: assigned.jobGraph, allowNonRestored };
+}
+
 interface StoragePlace {
   readonly configuration: Configuration;
-  readonly dataDirectory: string;
+  /** `null`: checkpoints are in memory, unless a directory is configured. */
+  readonly dataDirectory: string | null;
   readonly jobId: JobId;
 }
 
@@ -243,13 +257,19 @@ function createStorage(
   options: RunStateOptions,
   { configuration, dataDirectory, jobId }: StoragePlace,
 ): CheckpointStorage {
-  if (configuration.get('execution.checkpointing.storage') === 'jobmanager')
-    return new MemoryCheckpointStorage(options, jobId);
+  const kind = configuration.get('execution.checkpointing.storage');
   const configured = configuration.get('execution.checkpointing.dir');
+  const isInMemory = kind === null && configured === null && dataDirectory === null;
+  if (kind === 'jobmanager' || isInMemory) return new MemoryCheckpointStorage(options, jobId);
+  if (configured === null && dataDirectory === null)
+    throw new ConfigurationError(
+      'execution.checkpointing.storage: filesystem needs a folder: set ' +
+        'execution.checkpointing.dir, or give the run a data directory',
+    );
   const directory =
-    configured === null
-      ? joinPath(dataDirectory, 'checkpoints')
-      : parseUserPath(configured, options.workingDirectory);
+    configured !== null
+      ? parseUserPath(configured, options.workingDirectory)
+      : joinPath(dataDirectory ?? '', 'checkpoints');
   if (directory === null)
     throw new ConfigurationError(
       `execution.checkpointing.dir: ${configured} is not a path that Weir can write to: give a ` +
@@ -266,16 +286,17 @@ async function scan(
   options: RunStateOptions,
   storage: CheckpointStorage,
 ): Promise<readonly ScannedSnapshot[]> {
-  const scanned = await storage.scan();
-  const newest = scanned.findLast((snapshot) => snapshot.status === 'valid');
-  if (newest === undefined) return scanned;
-  // The one that would be used is read whole, so that damage shows before anything is started.
-  const damage = await verifySnapshotDeep(options, await storage.load(newest.directory));
-  const [first] = damage;
-  if (first === undefined) return scanned;
-  const { checkpointId, directory } = newest;
-  const damaged = { status: 'damaged', checkpointId, directory, reason: first.message } as const;
-  return scanned.map((snapshot) => (snapshot === newest ? damaged : snapshot));
+  const scanned = [...(await storage.scan())];
+  for (;;) {
+    const index = scanned.findLastIndex((snapshot) => snapshot.status === 'valid');
+    const newest = scanned[index];
+    if (newest === undefined) return scanned;
+    // The one that would be used is read whole, so that damage shows before anything is started.
+    const [damage] = await verifySnapshotDeep(options, await storage.load(newest.directory));
+    if (damage === undefined) return scanned;
+    const { checkpointId, directory } = newest;
+    scanned[index] = { status: 'damaged', checkpointId, directory, reason: damage.message };
+  }
 }
 
 async function restoredSnapshot(
@@ -284,7 +305,11 @@ async function restoredSnapshot(
 ): Promise<StoredSnapshot | null> {
   if (decision.type === 'empty') return null;
   if (decision.type === 'resume') return storage.load(decision.directory);
-  const snapshot = await locateSnapshot(options, decision.path, options.workingDirectory);
+  return loadSnapshot(options, decision.path);
+}
+
+async function loadSnapshot(options: RunStateOptions, path: string): Promise<StoredSnapshot> {
+  const snapshot = await locateSnapshot(options, path, options.workingDirectory);
   const [damage] = await verifySnapshotDeep(options, snapshot);
   if (damage !== undefined) throw damage;
   return snapshot;
