@@ -41,6 +41,13 @@ export const GROUPS: readonly Group[] = [
     options: ['--test-concurrency=2', `--test-timeout=${5 * MINUTE_MS}`],
     limitMs: 12 * MINUTE_MS,
   },
+  {
+    // One process, so that all files share one broker.
+    name: 'kafka',
+    patterns: ['test/kafka/**/*.test.ts'],
+    options: ['--test-isolation=none', `--test-timeout=${2 * MINUTE_MS}`],
+    limitMs: 6 * MINUTE_MS,
+  },
 ];
 
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));

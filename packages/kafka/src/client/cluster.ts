@@ -1,0 +1,197 @@
+/**
+ * A Kafka cluster as source and sink see it: finds leaders and coordinators, keeps one connection a
+ * broker and purpose (a fetch that waits for data must not hold up other requests), and retries what
+ * may be retried within a time limit. Every method throws `KafkaError`.
+ */
+import type { Clock } from '@weir/core';
+import type { Api } from '../wire/api.ts';
+import { isCoordinatorMove, NONE } from '../wire/error-codes.ts';
+import { FIND_COORDINATOR, METADATA } from '../wire/metadata.ts';
+import type {
+  BrokerAddress,
+  ClusterMetadata,
+  CoordinatorType,
+  TopicMetadata,
+} from '../wire/metadata.ts';
+import type { BrokerConnection, Connect } from './broker-connection.ts';
+import { KafkaError, refused } from './kafka-errors.ts';
+import { sleep } from './sleep.ts';
+
+export type Purpose = 'control' | 'fetch' | 'produce';
+
+export interface ClusterOptions {
+  readonly bootstrap: readonly { readonly host: string; readonly port: number }[];
+  readonly clock: Clock;
+  readonly connect: Connect;
+  /** How long one operation is retried before its failure is reported. */
+  readonly retryForMs: number;
+}
+
+const RETRY_DELAY_MS = 50;
+const RETRY_DELAY_MAX_MS = 1000;
+
+export class KafkaCluster {
+  readonly #options: ClusterOptions;
+  readonly #connections = new Map<string, Promise<BrokerConnection>>();
+  readonly #coordinators = new Map<string, BrokerAddress>();
+  readonly #topics = new Map<string, TopicMetadata>();
+  #brokers: readonly BrokerAddress[] = [];
+  #isClosed = false;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+  }
+
+  get brokers(): readonly BrokerAddress[] {
+    return this.#brokers;
+  }
+
+  /** Fresh facts about topics; `topics` empty: about the brokers only. One attempt at each broker. */
+  async metadata(topics: readonly string[]): Promise<ClusterMetadata> {
+    const answer = await this.callAny(METADATA, { topics });
+    this.#brokers = answer.brokers;
+    for (const topic of answer.topics)
+      if (topic.errorCode === NONE) this.#topics.set(topic.name, topic);
+      else this.#topics.delete(topic.name);
+    return answer;
+  }
+
+  /** Partitions of a topic that exists; retried while leaders are being elected. */
+  async topic(name: string): Promise<TopicMetadata> {
+    return this.#topics.get(name) ?? (await this.refreshTopic(name));
+  }
+
+  refreshTopic(name: string): Promise<TopicMetadata> {
+    return this.retry(async () => {
+      const { topics } = await this.metadata([name]);
+      const found = topics.find((topic) => topic.name === name);
+      if (found === undefined || found.errorCode !== NONE)
+        throw refused(`topic ${name}`, found?.errorCode ?? 3);
+      return found;
+    });
+  }
+
+  forgetTopic(name: string): void {
+    this.#topics.delete(name);
+  }
+
+  /** The leader of a partition; `null` while there is none. */
+  async leaderOf(topic: string, partition: number): Promise<BrokerAddress | null> {
+    const { partitions } = await this.topic(topic);
+    const leaderId = partitions.find((it) => it.partition === partition)?.leaderId;
+    const leader = this.#brokers.find((broker) => broker.nodeId === leaderId);
+    if (leader === undefined) this.forgetTopic(topic);
+    return leader ?? null;
+  }
+
+  async call<Request, Response>(
+    broker: BrokerAddress,
+    api: Api<Request, Response>,
+    request: Request,
+    purpose: Purpose = 'control',
+  ): Promise<Response> {
+    const connection = await this.#connection(broker.host, broker.port, purpose);
+    return connection.call(api, request);
+  }
+
+  /** At the first broker that answers. */
+  async callAny<Request, Response>(
+    api: Api<Request, Response>,
+    request: Request,
+  ): Promise<Response> {
+    let failure: unknown = null;
+    for (const { host, port } of [...this.#options.bootstrap, ...this.#brokers]) {
+      try {
+        const connection = await this.#connection(host, port, 'control');
+        return await connection.call(api, request);
+      } catch (error) {
+        failure ??= error;
+        if (!(error instanceof KafkaError && error.isTransient)) throw error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Asks the coordinator of a group or transaction; looks it up (again) where it moved. */
+  async callCoordinator<Request, Response>(
+    { type, name }: { readonly type: CoordinatorType; readonly name: string },
+    api: Api<Request, Response>,
+    request: Request,
+  ): Promise<Response> {
+    const key = `${type}/${name}`;
+    const broker = this.#coordinators.get(key) ?? (await this.#findCoordinator(type, name));
+    this.#coordinators.set(key, broker);
+    try {
+      return await this.call(broker, api, request);
+    } catch (error) {
+      this.#coordinators.delete(key);
+      throw error;
+    }
+  }
+
+  /** To be called when an answer says that the coordinator is another one. */
+  forgetCoordinator(type: CoordinatorType, name: string): void {
+    this.#coordinators.delete(`${type}/${name}`);
+  }
+
+  /** Repeats while it fails with a transient error and time is left. */
+  async retry<R>(run: () => Promise<R>, forMs: number = this.#options.retryForMs): Promise<R> {
+    const { clock } = this.#options;
+    const until = clock.now() + forMs;
+    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MAX_MS)) {
+      try {
+        return await run();
+      } catch (error) {
+        const isTransient = error instanceof KafkaError && error.isTransient;
+        if (!isTransient || this.#isClosed || clock.now() + delayMs > until) throw error;
+        await sleep(clock, delayMs);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connections = [...this.#connections.values()];
+    this.#connections.clear();
+    for (const connection of connections)
+      await connection.then((open) => open.close()).catch(() => undefined);
+  }
+
+  async #findCoordinator(type: CoordinatorType, name: string): Promise<BrokerAddress> {
+    const found = await this.callAny(FIND_COORDINATOR, { type, name });
+    if (found.errorCode === NONE) return found;
+    throw refused(`the ${type} coordinator of ${name}`, found.errorCode);
+  }
+
+  async #connection(host: string, port: number, purpose: Purpose): Promise<BrokerConnection> {
+    if (this.#isClosed) throw new KafkaError('the client is closed', { isTransient: false });
+    const key = `${host}:${port}/${purpose}`;
+    const existing = this.#connections.get(key);
+    if (existing !== undefined) {
+      const open = await existing.catch(() => null);
+      if (open?.isOpen === true) return open;
+      if (this.#connections.get(key) === existing) this.#connections.delete(key);
+      return this.#connection(host, port, purpose);
+    }
+    const connecting = this.#options.connect(host, port);
+    this.#connections.set(key, connecting);
+    try {
+      return await connecting;
+    } catch (error) {
+      if (this.#connections.get(key) === connecting) this.#connections.delete(key);
+      throw error;
+    }
+  }
+}
+
+/** Throws where the code is an error; a moved coordinator is forgotten first. */
+export function checkCoordinatorAnswer(
+  cluster: KafkaCluster,
+  coordinator: { readonly type: CoordinatorType; readonly name: string },
+  code: number,
+  what: string,
+): void {
+  if (code === NONE) return;
+  if (isCoordinatorMove(code)) cluster.forgetCoordinator(coordinator.type, coordinator.name);
+  throw refused(what, code);
+}

@@ -1,0 +1,110 @@
+/**
+ * Failures of Kafka as errors of the engine. `transient`: a broker that is away, answered by retries
+ * and then by the restart strategy. `user`: something a restart does not change (a wrong topic,
+ * missing rights, credentials, a time-out above the broker's maximum); the job ends and says what to
+ * change.
+ */
+import { StorageUnavailableError, WeirError } from '@weir/core';
+import type { ErrorCode } from '@weir/core';
+import { isAuthorization, isRetriable, nameOf } from '../wire/error-codes.ts';
+import type { Api } from '../wire/api.ts';
+
+type Side = 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE';
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A failure that has no side yet; source and sink give it theirs. */
+export class KafkaError extends Error {
+  readonly isTransient: boolean;
+  readonly errorCode: number | null;
+
+  constructor(
+    message: string,
+    options: {
+      readonly isTransient: boolean;
+      readonly errorCode?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'KafkaError';
+    this.isTransient = options.isTransient;
+    this.errorCode = options.errorCode ?? null;
+  }
+}
+
+export function unreachable(address: string, cause: unknown): KafkaError {
+  const chain = causesOf(cause);
+  const denied = chain.find((error) => /SASL|uthentication/.test(messageOf(error)));
+  if (denied !== undefined)
+    return new KafkaError(
+      `Kafka at ${address} refuses the credentials: ${messageOf(denied)}; check \`sasl\``,
+      { isTransient: false, cause },
+    );
+  const tls = chain.find((error) => /TLS|certificate|self.signed/i.test(messageOf(error)));
+  if (tls !== undefined)
+    return new KafkaError(`Kafka at ${address}: ${messageOf(tls)}; check \`tls\``, {
+      isTransient: false,
+      cause,
+    });
+  const reason = chain.map((error) => messageOf(error)).at(-1) ?? 'no answer';
+  return new KafkaError(`Kafka at ${address} does not answer: ${reason}`, {
+    isTransient: true,
+    cause,
+  });
+}
+
+function causesOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let next = error; next !== undefined && next !== null && chain.length < 8;) {
+    chain.push(next);
+    const { errors } = next as { errors?: unknown };
+    next = Array.isArray(errors) ? errors[0] : (next as { cause?: unknown }).cause;
+  }
+  return chain;
+}
+
+export function brokenAnswer(address: string, api: string, cause: unknown): KafkaError {
+  return new KafkaError(`Kafka at ${address} answers ${api} in a form this client cannot read`, {
+    isTransient: false,
+    cause,
+  });
+}
+
+export function unsupportedVersion(
+  address: string,
+  api: Pick<Api<unknown, unknown>, 'name' | 'minVersion' | 'maxVersion'>,
+  range: { readonly min: number; readonly max: number } | undefined,
+): KafkaError {
+  const has = range === undefined ? 'does not know it' : `has ${range.min} to ${range.max}`;
+  return new KafkaError(
+    `Kafka at ${address} is too old or too new: ${api.name} is needed in version ` +
+      `${api.minVersion} to ${api.maxVersion}, the broker ${has}`,
+    { isTransient: false },
+  );
+}
+
+/** An error code that a request answered with. `what`: "writing to topic a". */
+export function refused(what: string, code: number, detail: string | null = null): KafkaError {
+  const right = isAuthorization(code) ? '; give the client the right for it' : '';
+  const more = detail === null || detail === '' ? '' : ` (${detail})`;
+  return new KafkaError(`Kafka refuses ${what}: ${nameOf(code)}${more}${right}`, {
+    isTransient: isRetriable(code),
+    errorCode: code,
+  });
+}
+
+/** The error of a source or sink that a failure of Kafka becomes; others pass unchanged. */
+export function asWeirError(side: Side, error: unknown): unknown {
+  if (!(error instanceof KafkaError)) return error;
+  const options = { code: side satisfies ErrorCode, cause: error, details: detailsOf(error) };
+  return error.isTransient
+    ? new StorageUnavailableError(error.message, options)
+    : new WeirError('user', error.message, options);
+}
+
+function detailsOf(error: KafkaError): Readonly<Record<string, unknown>> {
+  return error.errorCode === null ? {} : { kafkaError: nameOf(error.errorCode) };
+}

@@ -1,0 +1,2 @@
+/** `@weir/kafka`: a source and a sink for Apache Kafka. */
+export type { Security } from './client/broker-connection.ts';

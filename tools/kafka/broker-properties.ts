@@ -1,0 +1,81 @@
+/**
+ * Settings of a broker for tests: one node in KRaft mode on loopback. Internal topics have one
+ * partition, transactions that time out are aborted within a second; everything a client may notice
+ * is left at Kafka's default, above all `transaction.max.timeout.ms` (900 000).
+ */
+
+export interface BrokerPorts {
+  readonly broker: number;
+  readonly controller: number;
+}
+
+/** User names and passwords of a broker with rights. */
+export const ADMIN = { username: 'admin', password: 'admin-secret' } as const;
+export const LIMITED = { username: 'weir', password: 'weir-secret' } as const;
+
+export function brokerProperties(
+  ports: BrokerPorts,
+  logDirectory: string,
+  options: { readonly acl: boolean; readonly overrides: Readonly<Record<string, string>> },
+): string {
+  const client = options.acl ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
+  const settings: Record<string, string> = {
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    'controller.quorum.bootstrap.servers': `127.0.0.1:${ports.controller}`,
+    listeners: `CLIENT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
+    'advertised.listeners': `CLIENT://127.0.0.1:${ports.broker}`,
+    'inter.broker.listener.name': 'CLIENT',
+    'controller.listener.names': 'CONTROLLER',
+    'listener.security.protocol.map': `CONTROLLER:PLAINTEXT,CLIENT:${client}`,
+    'log.dirs': logDirectory,
+    'num.partitions': '1',
+    'default.replication.factor': '1',
+    'min.insync.replicas': '1',
+    'auto.create.topics.enable': 'false',
+    'offsets.topic.replication.factor': '1',
+    'offsets.topic.num.partitions': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'transaction.state.log.num.partitions': '1',
+    'share.coordinator.state.topic.replication.factor': '1',
+    'share.coordinator.state.topic.min.isr': '1',
+    'group.initial.rebalance.delay.ms': '0',
+    'transaction.abort.timed.out.transaction.cleanup.interval.ms': '500',
+    'num.network.threads': '2',
+    'num.io.threads': '2',
+    'background.threads': '2',
+    'log.segment.bytes': '268435456',
+    'controlled.shutdown.enable': 'false',
+    ...(options.acl ? withRights() : {}),
+    ...options.overrides,
+  };
+  return `${Object.entries(settings)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('\n')}\n`;
+}
+
+function withRights(): Record<string, string> {
+  const users = [ADMIN, LIMITED].map((it) => `user_${it.username}="${it.password}"`).join(' ');
+  return {
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+    'listener.name.client.plain.sasl.jaas.config':
+      'org.apache.kafka.common.security.plain.PlainLoginModule required ' +
+      `username="${ADMIN.username}" password="${ADMIN.password}" ${users};`,
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    // The controller listener has no login: its user is ANONYMOUS.
+    'super.users': `User:${ADMIN.username};User:ANONYMOUS`,
+  };
+}
+
+export const LOG4J_PROPERTIES: string = [
+  'status=error',
+  'appender.c.type=Console',
+  'appender.c.name=OUT',
+  'appender.c.layout.type=PatternLayout',
+  'appender.c.layout.pattern=[%d] %p %m (%c)%n',
+  'rootLogger.level=WARN',
+  'rootLogger.appenderRef.c.ref=OUT',
+  '',
+].join('\n');
