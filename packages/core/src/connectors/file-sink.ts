@@ -1,3 +1,7 @@
+/**
+ * The file sink as jobs see it: its options, their defaults and what is refused. How it writes and
+ * commits is in `parts/`.
+ */
 import type { Sink } from '../api/sink.ts';
 import { ConfigurationError } from '../base/errors.ts';
 import { checkPositive } from './check-options.ts';

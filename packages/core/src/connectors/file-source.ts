@@ -1,3 +1,7 @@
+/**
+ * The file source as jobs see it: its options, their defaults and what is refused. How it reads
+ * is in `files/`.
+ */
 import type { Source } from '../api/source.ts';
 import { ConfigurationError } from '../base/errors.ts';
 import { checkPositive, checkWhole } from './check-options.ts';
@@ -47,7 +51,7 @@ export interface FileSourceOptions<T> {
   readonly encoding?: 'utf-8' | 'latin1';
   /** A longer line is malformed. Default 16 MiB. */
   readonly maxLineBytes?: number;
-  /** Records per second, over all subtasks together: each gets an equal share. Default: no limit. */
+  /** Records per second of all subtasks together; each gets an equal share. Default: no limit. */
   readonly rate?: number;
 }
 
@@ -59,7 +63,8 @@ const MAX_LINE_BYTES = 16 * 1024 ** 2;
 /**
  * Reads records from text files. Replayable: the position is the next byte to read (of the
  * uncompressed text), so after a failure every line is read exactly once. Fails with
- * `SOURCE_UNAVAILABLE` when the input is missing, cannot be read, or has shrunk since it was listed.
+ * `SOURCE_UNAVAILABLE` when the input is missing, cannot be read, or has shrunk since it was
+ * listed.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function fileSource<T>(

@@ -1,6 +1,6 @@
 /**
- * What happens to a line that its format cannot read: it ends the attempt, is counted, or is counted
- * and written to a dead-letter folder. Sources differ only in how they keep the dead letters.
+ * What happens to a line that its format cannot read: it ends the attempt, is counted, or is
+ * counted and written to a dead-letter folder. How dead letters are kept is the source's.
  */
 import type { Counter, UserMetrics } from '../api/functions.ts';
 import { SerializationError, messageOf } from '../base/errors.ts';

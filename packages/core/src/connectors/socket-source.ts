@@ -1,3 +1,4 @@
+/** The socket source as jobs see it; `socket-reader.ts` holds how it reads. */
 import type { Source } from '../api/source.ts';
 import { ConfigurationError } from '../base/errors.ts';
 import { checkWhole } from './check-options.ts';

@@ -3,6 +3,7 @@
  * and restarts at another parallelism. Records count only once a checkpoint covers them.
  */
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import type { UserMetrics } from '../api/functions.ts';
 import type {
   ConnectorEnvironment,
@@ -32,10 +33,8 @@ export function testEnvironment(
 }
 
 /** Lets everything run that is under way, on real threads too. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+export async function settle(): Promise<void> {
+  await setImmediate();
 }
 
 export async function writeText(
@@ -78,6 +77,8 @@ export class SourceDriver<T, Split, State> {
   readonly counters: TestCounters = testCounters();
   /** Collected since the start, or since the last `snapshot`. */
   collected: Collected<T>[] = [];
+  /** Ids of splits that the reader called finished. */
+  readonly finishedSplits: string[] = [];
   failure: unknown = null;
   readonly #source: Source<T, Split, State>;
   readonly #readers: SourceReader<T, Split>[] = [];
@@ -119,15 +120,17 @@ export class SourceDriver<T, Split, State> {
 
   poll(subtask = 0, recordsMax: number = Infinity): PollResult {
     let remaining = recordsMax;
-    const result = this.#readers[subtask]!.poll({
-      collect: (value, _timestamp, splitId) => {
+    const output = {
+      collect: (value: T, _timestamp: number, splitId: string) => {
         remaining--;
         this.collected.push({ value, splitId });
       },
-      get remaining() {
+      splitFinished: (splitId: string) => void this.finishedSplits.push(splitId),
+      get remaining(): number {
         return remaining;
       },
-    });
+    };
+    const result = this.#readers[subtask]!.poll(output);
     if (result === 'end') this.#ended.add(subtask);
     return result;
   }

@@ -69,7 +69,7 @@ test('splits of a failed reader are handed out again, first', async () => {
   assert.deepEqual(events, ['0 /in/a', '1 /in/a']);
 });
 
-test('while watching, readers wait for new files, and get them in the order they asked', async () => {
+test('while watching, readers wait for new files, and get them as they asked', async () => {
   const { enumerator, events, advance, add } = await enumerationOf(50);
   for (const subtask of [0, 1, 1, 0]) enumerator.handleSplitRequest(subtask);
   assert.deepEqual(events, ['0 /in/a', '1 /in/b']);

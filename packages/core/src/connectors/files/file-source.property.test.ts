@@ -95,7 +95,7 @@ function expectedOf({ rows, lineEnd, endsWithLineEnd }: Input): {
   return { text, records: records.at(-1) === '' ? records.slice(0, -1) : records };
 }
 
-test('every line is read exactly once, for any text, split, chunk, crash and parallelism', async () => {
+test('every line is read exactly once, whatever is split, cut, killed and rescaled', async () => {
   await fc.assert(
     fc.asyncProperty(input, async (input) => {
       const disk = new MemoryFileSystem();

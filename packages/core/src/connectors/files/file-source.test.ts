@@ -83,7 +83,7 @@ test('gzip files are recognised by name, and may have several members', async ()
   assert.deepEqual(await readAll(environment, other), ['a', 'bc', 'd']);
 });
 
-test('a folder is read with its sub-folders in order, without hidden and unfinished files', async () => {
+test('a folder is read with its sub-folders, in order, without hidden files', async () => {
   const environment = await inputOf({
     '/in/b.txt': 'b',
     '/in/a/z.txt': 'z',
@@ -137,10 +137,12 @@ test('without a size given, splits are cut so that every subtask has work', asyn
   await driver.start(3);
   await driver.drain();
   assert.equal(driver.collected.length, 4096);
-  assert.equal(new Set(driver.collected.map(({ splitId }) => splitId)).size, 3);
+  const splits = new Set(driver.collected.map(({ splitId }) => splitId));
+  assert.equal(splits.size, 3);
+  assert.deepEqual(new Set(driver.finishedSplits), splits);
 });
 
-test('the stored position is the next byte to read, so only what was appended follows [R004]', async () => {
+test('the stored position is the next byte, so only what was appended follows [R004]', async () => {
   const environment = await inputOf({ '/in.txt': '1\n2\n3\n' });
   const options = { path: '/in.txt', format: ndjson<number>() };
   const first = driverOf(environment, options);

@@ -120,7 +120,7 @@ async function runWithKills(
   assert.fail('the source must end');
 }
 
-test('dead letters stand once in their folder, whatever is killed and replayed [R107]', async () => {
+test('dead letters stand in their folder once, whatever is replayed [R107]', async () => {
   for (let seed = 1; seed <= 12; seed++) {
     const random = seededRandom(seed);
     const rows = Array.from({ length: 9000 }, (_, index) =>
@@ -175,7 +175,7 @@ test('dead letters of a completed checkpoint can be read before the input ends',
   assert.equal((await deadLettersIn(fileSystem, '/bad'))[0]?.line, 'x');
 });
 
-test('a dead-letter folder that cannot be written ends the attempt and names the folder', async () => {
+test('a dead-letter folder that cannot be written is named', async () => {
   const inner = new MemoryFileSystem();
   const faulty = new FaultyFileSystem(testEnvironment().clock, inner);
   await writeText(inner, '/in.txt', 'x\n1\n');

@@ -75,8 +75,8 @@ export function shrunk(split: FileSplit, sizeBytes: number): WeirError {
   return sourceUnavailable(
     split.path,
     `fileSource cannot read ${split.path}: it had ${split.sizeBytes} bytes when the input was ` +
-      `listed and now ends after ${sizeBytes}, so positions in it mean nothing any more; put the file ` +
-      'back as it was, or start with --fresh',
+      `listed and now ends after ${sizeBytes}, so positions in it mean nothing any more; put the ` +
+      'file back as it was, or start with --fresh',
     { reason: 'shrunk', listedBytes: split.sizeBytes, sizeBytes },
   );
 }
@@ -123,8 +123,9 @@ function decoderFor<T>(split: FileSplit, format: Format<T>, header: string | nul
   } catch (error) {
     throw new WeirError(
       'user',
-      `${split.path}: the first line does not fit the format ${format.name}: ${messageOf(error)}; ` +
-        `the line is ${JSON.stringify(header)}; mend the file or the format's options`,
+      `${split.path}: the first line does not fit the format ${format.name}: ` +
+        `${messageOf(error)}; the line is ${JSON.stringify(header)}; mend the file or the options ` +
+        'of the format',
       {
         code: 'RECORD_MALFORMED',
         details: { file: split.path, position: 0, line: header },

@@ -68,6 +68,10 @@ export class SplitReader<T> {
     this.#opening = this.#isEndReached ? Promise.resolve() : this.#open();
   }
 
+  get splitId(): string {
+    return this.#split.id;
+  }
+
   get lineCount(): number {
     return this.#lineCount;
   }

@@ -4,7 +4,10 @@
  * every format is split, resumed and reported (file and byte position) in the same way.
  */
 
-/** Turns one line, given without its line end, into a record. Throws when it cannot: the record is then malformed. Must depend on nothing but the line. */
+/**
+ * Turns one line, given without its line end, into a record. Throws when it cannot: the record is
+ * then malformed. Must depend on nothing but the line, so that a replay gives the same.
+ */
 export type LineDecoder<T> = (line: string) => T;
 
 /** Turns records into lines. A new one is created for every part file. */

@@ -1,3 +1,7 @@
+/**
+ * The sources whose records follow from their index, as jobs see them; `index-ranges.ts` holds how
+ * they are shared out and resumed.
+ */
 import type { Source } from '../../api/source.ts';
 import { ConfigurationError } from '../../base/errors.ts';
 import { checkPositive, checkWhole } from '../check-options.ts';
@@ -7,7 +11,7 @@ import type { IndexRange, IndexRangesState } from './index-ranges.ts';
 export interface DatagenOptions<T> {
   /** Must depend on the index alone, so that a replay gives the same record. */
   readonly generator: (index: number) => T;
-  /** Records per second, over all subtasks together: each gets an equal share. Default: no limit. */
+  /** Records per second of all subtasks together; each gets an equal share. Default: no limit. */
   readonly rate?: number;
   /** Number of records. Default: without end. */
   readonly count?: number;
@@ -43,7 +47,7 @@ export function sequence(from: number, to: number): Source<number, IndexRange, I
   return indexSource('sequence', (index) => from + index, { count, rate: null });
 }
 
-/** The given values in their order, read by one subtask. Replayable: every attempt has them anew. */
+/** The given values in their order, read by one subtask. Replayable: each attempt has them anew. */
 export function fromCollection<T>(values: readonly T[]): Source<T, IndexRange, IndexRangesState> {
   // The index is below `count`, so the value is there (and may well be undefined).
   const valueAt = (index: number): T => values[index] as T;

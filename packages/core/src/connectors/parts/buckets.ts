@@ -1,3 +1,7 @@
+/**
+ * Bucket assigners of the file sink: which sub-folder a record goes to. They run for every record,
+ * so they are cheap and keep no state that matters.
+ */
 import { ConfigurationError, UserFunctionError } from '../../base/errors.ts';
 
 /** What a bucket assigner learns beside the record. */

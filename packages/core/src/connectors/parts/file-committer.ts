@@ -3,7 +3,7 @@
  *
  * A file goes from its unfinished to its final name by a link, which fails where the name is taken:
  * a finished file is never overwritten. The link is made durable before the old name is removed, so
- * at every moment one of the two is there; from which names are there every call can tell how far an
+ * at every moment one of the two is there; from which are there every call can tell how far an
  * earlier one came. That makes all of it idempotent.
  *
  *   unfinished  final                    what it means
@@ -96,7 +96,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     return true;
   }
 
-  /** Finished files that the writers of the snapshot began after it, or that their successors made. */
+  /** Finished files that the snapshot's writers began after it, or that their successors made. */
   #checkAhead(
     parts: readonly PartOnDisk[],
     { writerStates, allowOlder }: SinkRecovery<FileCommittable, FileWriterState>,
@@ -115,8 +115,8 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     const [first] = ahead;
     if (first === undefined) return;
     const message =
-      `fileSink has published ${ahead.length} file(s) in ${this.#folder} after the snapshot to be ` +
-      `restored, among them ${first.path}`;
+      `fileSink has published ${ahead.length} file(s) in ${this.#folder} after the snapshot to ` +
+      `be restored, among them ${first.path}`;
     this.#reportAhead(message, { path: first.path, files: ahead.length }, allowOlder);
   }
 

@@ -33,7 +33,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   seed: fc.nat(),
 });
 
-/** What survives a kill beside the disk: the newest complete checkpoint, with the source's position. */
+/** What survives a kill beside the disk: the newest complete checkpoint, with its position. */
 interface Durable {
   checkpoint?: SinkCheckpoint<FileWriterState, FileCommittable>;
   position: number;

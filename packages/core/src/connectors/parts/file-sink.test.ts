@@ -61,7 +61,7 @@ async function written(driver: Driver, values: readonly string[]): Promise<Drive
   return driver;
 }
 
-test('a file is unfinished until its checkpoint completes, and then has its final name', async () => {
+test('a file has its final name once its checkpoint is complete, not before', async () => {
   const { disk, attempt } = newWorld();
   const driver = await written(attempt({ rolling: { onCheckpoint: true }, suffix: '.txt' }), ['a']);
   const checkpoint = await driver.checkpoint(1);
@@ -176,7 +176,7 @@ test('the end of input closes every file, and its last commit publishes all [R03
   assert.deepEqual(await publishedIn(disk, OUT), rows);
 });
 
-test('a writer that ended earlier and one that ends after a restart publish all [R038]', async () => {
+test('a writer that ended and one that ends after a restart publish all [R038]', async () => {
   const { disk, attempt } = newWorld();
   const first = attempt();
   await first.start(2);
@@ -214,7 +214,7 @@ test('committing and recovering twice changes nothing', async () => {
   assert.equal(await driver.committer.probe(checkpoint.committables[0]!), 'gone');
 });
 
-test('a pending file that is gone refuses the restore by name, and commits nothing [R112]', async () => {
+test('a pending file that is gone is named, and nothing is committed [R112]', async () => {
   const { disk, attempt } = newWorld();
   const driver = await written(attempt({ rolling: { maxSizeBytes: 1 } }), ['a', 'b', 'c']);
   const checkpoint = await driver.checkpoint(1);
@@ -270,7 +270,7 @@ test('an older snapshot is refused when its open file was finished with more [R0
   assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b', 'b']);
 });
 
-test('an older snapshot is refused when files were published that it does not know [R026]', async () => {
+test('an older snapshot is refused when later files were published [R026]', async () => {
   const { attempt } = newWorld();
   const options = { rolling: { onCheckpoint: true } };
   const first = await written(attempt(options), ['a']);
@@ -385,7 +385,7 @@ test('a bucket outside of the folder, or hidden, is refused', async () => {
   }
 });
 
-test('every csv file has a header, and a record that cannot be written leaves no file', async () => {
+test('each csv file has a header, and a record that cannot be written no file', async () => {
   const { disk, environment } = newWorld();
   const format = csv<{ a: unknown }>();
   const sink = fileSink({ path: OUT, format, bucket: basePath(), rolling: { maxSizeBytes: 1 } });

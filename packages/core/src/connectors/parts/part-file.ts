@@ -1,8 +1,8 @@
 /**
  * One part file being written. `append` only fills a buffer; full buffers are written one after the
- * other beside the task. `sizeBytes` counts what was appended, so it is exact at once, and `durable`
- * resolves when all of that is on disk under its unfinished name. Nothing here is ever renamed: that
- * is the committer's.
+ * other beside the task. `sizeBytes` counts what was appended, so it is exact at once, and
+ * `durable` resolves when all of that is on disk under its unfinished name. Nothing here is ever
+ * renamed: that is the committer's.
  */
 import type { WeirError } from '../../base/errors.ts';
 import type { FileSystem, FileWriter } from '../../base/file-system.ts';

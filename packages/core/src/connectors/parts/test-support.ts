@@ -1,4 +1,4 @@
-/** For the tests of this folder: plays the engine's part around a sink, with crashes and rescaling. */
+/** For the tests of this folder: plays the engine's part around a sink, crashes included. */
 import type { Committer, Sink, SinkWriter } from '../../api/sink.ts';
 import type { JobId, OperatorId } from '../../base/ids.ts';
 import type { MemoryFileSystem } from '../../storage/memory-file-system.ts';
