@@ -124,8 +124,8 @@ function decoderFor<T>(split: FileSplit, format: Format<T>, header: string | nul
     throw new WeirError(
       'user',
       `${split.path}: the first line does not fit the format ${format.name}: ` +
-        `${messageOf(error)}; the line is ${JSON.stringify(header)}; mend the file or the options ` +
-        'of the format',
+        `${messageOf(error)}; the line is ${JSON.stringify(header)}; mend the file or the ` +
+        'options of the format',
       {
         code: 'RECORD_MALFORMED',
         details: { file: split.path, position: 0, line: header },
