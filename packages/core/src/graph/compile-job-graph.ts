@@ -21,6 +21,8 @@ export interface CompileOptions {
   readonly defaultParallelism: number;
   /** Maximum parallelism set for the whole job; absent: derived from the parallelism. */
   readonly defaultMaxParallelism?: number;
+  /** False: every operator is a vertex of its own. */
+  readonly chaining?: boolean;
 }
 
 export interface CompiledJob {

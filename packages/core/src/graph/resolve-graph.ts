@@ -38,7 +38,8 @@ export function resolveGraph(graph: StreamGraph, options: CompileOptions): Resol
     return { edge, partitioner: partitionerType(edge.partitioner, source === target) };
   });
   const resolved = new Map<number, ResolvedNode>();
-  for (const node of graph.nodes.toSorted((a, b) => a.id - b.id)) {
+  for (const given of graph.nodes.toSorted((a, b) => a.id - b.id)) {
+    const node: StreamNode = options.chaining === false ? { ...given, chaining: 'never' } : given;
     const inputs = edges.filter(({ edge }) => edge.target === node.id);
     const own = parallelism.get(node.id) ?? options.defaultParallelism;
     const maxParallelism = node.maxParallelism ?? options.defaultMaxParallelism;

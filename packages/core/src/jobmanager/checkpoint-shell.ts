@@ -33,6 +33,7 @@ export interface CheckpointShellOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly config: CheckpointCoordinatorConfig;
+  readonly parallelCleaning: boolean;
   readonly storage: CheckpointStorage;
   readonly persistence: JobPersistence;
   readonly completed: readonly CompletedCheckpoint[];
@@ -60,6 +61,8 @@ export class CheckpointShell {
   readonly #work = new Set<Promise<void>>();
   readonly #pathOf = new Map<number, string>();
   readonly #sizeOf = new Map<number, number>();
+  /** The newest removal of a checkpoint, which the next waits for unless they go in parallel. */
+  #cleaning: Promise<void> = Promise.resolve();
   #isStarted = false;
 
   constructor(options: CheckpointShellOptions) {
@@ -243,7 +246,7 @@ export class CheckpointShell {
 
   #finalise(effect: Extract<CoordinatorEffect, { type: 'finalise' }>): void {
     const { checkpointId, directory, metadata } = effect;
-    this.#track(async () => {
+    void this.#track(async () => {
       const sizeBytes = sizeOf(metadata);
       try {
         await this.#options.storage.publish(directory, metadata);
@@ -294,14 +297,16 @@ export class CheckpointShell {
 
   #discardSnapshot(effect: Extract<CoordinatorEffect, { type: 'discardSnapshot' }>): void {
     const { directory, snapshot } = effect;
-    this.#track(async () => {
+    void this.#track(async () => {
       await this.#options.storage.discardData(directory, snapshot.data);
     });
   }
 
   #discard(checkpointId: number, directory: string, completed: boolean): void {
-    const { storage, persistence, logger } = this.#options;
-    this.#track(async () => {
+    const { storage, persistence, logger, parallelCleaning } = this.#options;
+    const turn = parallelCleaning ? Promise.resolve() : this.#cleaning;
+    this.#cleaning = this.#track(async () => {
+      await turn;
       try {
         if (completed) await persistence.checkpointDiscarded(checkpointId);
         const { foreign } = await storage.discard(directory);
@@ -329,7 +334,7 @@ export class CheckpointShell {
 
   /** Work that a trigger waits for. */
   #attempt(triggerId: number, work: () => Promise<void>): void {
-    this.#track(async () => {
+    void this.#track(async () => {
       try {
         await work();
       } catch (error) {
@@ -349,11 +354,12 @@ export class CheckpointShell {
   }
 
   /** What fails here is a fault of ours: it must not pass unseen. */
-  #track(work: () => Promise<void>): void {
+  #track(work: () => Promise<void>): Promise<void> {
     const promise = work()
       .catch((error: unknown) => this.#options.fenced(fromErrorInfo(toErrorInfo(error))))
       .finally(() => this.#work.delete(promise));
     this.#work.add(promise);
+    return promise;
   }
 
   #now(): number {

@@ -37,6 +37,8 @@ export function createJobMaster(
     checkpointing: checkpointSettings(configuration),
     restartStrategy: restartSettings(configuration),
     failoverStrategy: failoverStrategy(configuration),
+    maxRepeatedFailures: configuration.get('weir.restart-strategy.max-repeated-failures'),
+    parallelCleaning: configuration.get('execution.checkpointing.cleaner.parallel-mode'),
     storage: state.storage,
     persistence: state.persistence,
     completed: state.completed,

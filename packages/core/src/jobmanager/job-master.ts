@@ -50,8 +50,12 @@ export interface JobMasterOptions {
   readonly logger: Logger;
   /** `null`: checkpoints are off. */
   readonly checkpointing: CheckpointCoordinatorConfig | null;
+  /** Files of several checkpoints that are no longer needed are removed at once. */
+  readonly parallelCleaning: boolean;
   readonly restartStrategy: RestartStrategyConfig;
   readonly failoverStrategy: 'region' | 'full';
+  /** Failures at the same record, or for the same cause, that end the job. */
+  readonly maxRepeatedFailures: number;
   readonly storage: CheckpointStorage;
   readonly persistence: JobPersistence;
   /** Completed checkpoints that earlier runs of this job left, oldest first. */
@@ -104,9 +108,8 @@ export class JobMaster {
   constructor(options: JobMasterOptions) {
     this.#options = options;
     this.#done = Promise.withResolvers();
-    const { jobGraph, epoch, restartStrategy, failoverStrategy } = options;
-    this.#slots = slotLayoutOf(jobGraph);
-    this.#job = new JobExecution({ jobGraph, epoch, restartStrategy, failoverStrategy });
+    this.#slots = slotLayoutOf(options.jobGraph);
+    this.#job = new JobExecution(options);
     this.#deployer = new Deployer({
       ...options,
       slots: this.#slots,

@@ -2,10 +2,12 @@
 import type { ArgumentValues } from '../api/job-arguments.ts';
 import { parseJobArguments } from '../api/job-arguments.ts';
 import { buildStreamGraph } from '../api/build-stream-graph.ts';
+import type { JobSettings } from '../api/build-stream-graph.ts';
 import type { Job } from '../api/job.ts';
 import type { StreamGraph } from '../api/stream-graph.ts';
 import { Configuration } from '../base/configuration.ts';
 import { JobSubmissionError } from '../base/errors.ts';
+import { didYouMean } from '../base/nearest.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 
@@ -45,13 +47,22 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
   const { jobGraph, warnings } = compileJobGraph(graph, {
     defaultParallelism: configuration.get('parallelism.default'),
     ...(maxParallelism === null ? {} : { defaultMaxParallelism: maxParallelism }),
+    chaining: configuration.get('pipeline.operator-chaining.enabled'),
   });
   return {
     streamGraph: graph,
     jobGraph,
     configuration,
-    warnings: [...settings.warnings, ...warnings],
+    warnings: [...settings.warnings, ...unreadArguments(settings), ...warnings],
   };
+}
+
+/** An argument that nobody asked for is probably misspelt. */
+function unreadArguments({ argumentsRead, argumentsUnread }: JobSettings): readonly string[] {
+  return argumentsUnread.map((name) => {
+    const missing = argumentsRead.filter((read) => !argumentsUnread.includes(read));
+    return `the job does not read the argument --${name}${didYouMean(name, missing)}`;
+  });
 }
 
 /** The same job, evaluated again, must build the same graph. */

@@ -94,6 +94,7 @@ export const CHECKPOINT_OPTIONS = {
     type: 'memory',
     default: 4096,
     min: 1,
+    supported: false,
     doc: 'Buffer of a checkpoint file that is being written; at least `data-inline-threshold`.',
   },
   'execution.checkpointing.cleaner.parallel-mode': {
@@ -129,6 +130,7 @@ export const CHECKPOINT_OPTIONS = {
     type: 'int',
     default: -1,
     min: -1,
+    supported: false,
     doc: 'Id of a checkpoint whose in-flight records are dropped when it is restored; -1: none.',
   },
   'sink.committer.retries': {

@@ -142,7 +142,7 @@ export const RUNTIME_OPTIONS = {
   },
   'taskmanager.network.memory.buffers-per-channel': {
     type: 'int',
-    default: 2,
+    default: 4,
     min: 1,
     max: 1024,
     doc: 'Batches that may be under way on one channel before its sender waits.',
@@ -151,12 +151,14 @@ export const RUNTIME_OPTIONS = {
     type: 'duration',
     default: 1000,
     min: 1,
+    supported: false,
     doc: 'Time between two heartbeats.',
   },
   'heartbeat.timeout': {
     type: 'duration',
     default: 5000,
     min: 1,
+    supported: false,
     doc: 'Silence after which the other side counts as lost; longer than the interval.',
   },
   'weir.data-dir': {

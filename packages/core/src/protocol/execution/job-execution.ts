@@ -51,6 +51,8 @@ export interface JobExecutionOptions {
   readonly epoch: number;
   readonly restartStrategy: RestartStrategyConfig;
   readonly failoverStrategy: FailoverStrategyType;
+  /** Failures at the same record, or for the same cause, that end the job; by default 3. */
+  readonly maxRepeatedFailures?: number;
 }
 
 /** `now` in monotonic milliseconds, `draw` a random number in [0, 1) for jitter. */
@@ -73,7 +75,7 @@ export class JobExecution {
   readonly #slots: SlotLayout;
   readonly #restartStrategy: RestartStrategy;
   readonly #failoverStrategy: FailoverStrategy;
-  readonly #poisonDetector = new PoisonDetector();
+  readonly #poisonDetector: PoisonDetector;
   readonly #executions = new Map<SubtaskKey, Execution>();
   #status: JobStatus = 'CREATED';
   /** Counts waves of deployment; all attempts of a wave carry its number. */
@@ -83,7 +85,9 @@ export class JobExecution {
   #finalError: ErrorInfo | null = null;
   #effects: JobEffect[] = [];
 
-  constructor({ jobGraph, epoch, restartStrategy, failoverStrategy }: JobExecutionOptions) {
+  constructor(options: JobExecutionOptions) {
+    const { jobGraph, epoch, restartStrategy, failoverStrategy } = options;
+    this.#poisonDetector = new PoisonDetector(options.maxRepeatedFailures);
     this.#epoch = epoch;
     this.#slots = slotLayoutOf(jobGraph);
     this.#restartStrategy = createRestartStrategy(restartStrategy);

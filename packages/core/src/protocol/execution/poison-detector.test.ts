@@ -28,6 +28,12 @@ test('the third failure for one cause is poison', () => {
   assert.deepEqual(rounds(new PoisonDetector(), errors).at(-1), { position: null, failures: 3 });
 });
 
+test('how often it may fail can be set', () => {
+  const errors = [1, 2].map(() => functionError('x is not a function'));
+  assert.deepEqual(rounds(new PoisonDetector(2), errors), [null, { position: null, failures: 2 }]);
+  assert.deepEqual(rounds(new PoisonDetector(3), errors), [null, null]);
+});
+
 test('a position is found in the causes of an error', () => {
   const cause = new UserFunctionError('bad', { details: { position: { file: 'a', byte: 1 } } });
   const errors = ['x', 'y', 'z'].map((text) => toErrorInfo(new UserFunctionError(text, { cause })));

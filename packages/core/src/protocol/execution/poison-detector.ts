@@ -1,6 +1,6 @@
 /**
- * Finds failures that no restart can cure: the same position, or else the same cause, failing three
- * times ends the job, whatever the restart strategy says. Only faults of user code count, and what
+ * Finds failures that no restart can cure: the same position, or else the same cause, failing again
+ * and again ends the job, whatever the restart strategy says. Only faults of user code count, and what
  * names a position; a network or a disk may well come back.
  *
  * Failures in between do not interrupt a row: two bad records in two subtasks take turns. A cause
@@ -9,7 +9,7 @@
 import type { ErrorInfo } from '../../base/errors.ts';
 
 /** Often enough to rule out chance, seldom enough not to hold up a job for minutes. */
-const POISON_LIMIT = 3;
+const REPEATED_FAILURES_MAX = 3;
 /** Well above the restart delays of a job that keeps failing at once. */
 const CAUSE_MEMORY_MS = 600_000;
 /** Bounds the memory of a job that fails in ever new ways. */
@@ -28,7 +28,13 @@ interface Streak {
 }
 
 export class PoisonDetector {
+  readonly #limit: number;
   readonly #streaks = new Map<string, Streak>();
+
+  /** `limit`: failures at one place, or for one cause, that end the job. */
+  constructor(limit: number = REPEATED_FAILURES_MAX) {
+    this.#limit = limit;
+  }
 
   /**
    * Takes note of a failure; answers when it is one too many. `round` counts restarts: the same
@@ -39,7 +45,7 @@ export class PoisonDetector {
     if (position === null && error.kind !== 'function') return null;
     const key = position === null ? `cause ${error.code} ${error.message}` : `at ${position}`;
     const failures = this.#count(key, { round, now, memoryMs: memoryOf(position) });
-    return failures < POISON_LIMIT ? null : { position, failures };
+    return failures < this.#limit ? null : { position, failures };
   }
 
   #count(

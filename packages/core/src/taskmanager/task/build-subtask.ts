@@ -212,7 +212,10 @@ function buildPartition(
   return { edge, partition, output };
 }
 
-function buildGate(job: BuiltJob, { deployment, owner }: SubtaskOptions): InputGate | null {
+function buildGate(
+  job: BuiltJob,
+  { deployment, environment, owner }: SubtaskOptions,
+): InputGate | null {
   if (deployment.inputs.length === 0) return null;
   return new InputGate({
     execution: deployment.execution,
@@ -221,5 +224,6 @@ function buildGate(job: BuiltJob, { deployment, owner }: SubtaskOptions): InputG
       inputIndex: job.jobGraph.edges[channel.edge]?.inputIndex ?? 0,
     })),
     onAvailable: () => owner.wakeUp(),
+    window: environment.settings.buffersPerChannel,
   });
 }

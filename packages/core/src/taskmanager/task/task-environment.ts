@@ -21,6 +21,8 @@ export interface TaskSettings {
   readonly bufferTimeoutMs: number;
   readonly autoWatermarkIntervalMs: number;
   readonly committerRetries: number;
+  /** Batches that may be under way on one channel before its sender waits. */
+  readonly buffersPerChannel: number;
   /** Freeze state values, so that tests see mutations that the types forbid. */
   readonly freezeState: boolean;
 }

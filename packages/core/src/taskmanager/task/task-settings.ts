@@ -11,6 +11,7 @@ export function taskSettings(c: Configuration): TaskSettings {
     bufferTimeoutMs: c.get('execution.buffer-timeout.interval') ?? Infinity,
     autoWatermarkIntervalMs: c.get('pipeline.auto-watermark-interval'),
     committerRetries: c.get('sink.committer.retries'),
+    buffersPerChannel: c.get('taskmanager.network.memory.buffers-per-channel'),
     freezeState: false,
   };
 }
