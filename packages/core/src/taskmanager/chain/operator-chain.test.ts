@@ -5,7 +5,6 @@ import type { OperatorId, VertexId } from '../../base/ids.ts';
 import type { JobEdge, JobOperator, JobVertex } from '../../protocol/job-graph.ts';
 import { operatorFixture, recordingOutput } from '../operators/operator-fixture.ts';
 import type { Emitted, OperatorFixture } from '../operators/operator-fixture.ts';
-import type { AnyKeyedProcessFunction } from '../operators/keyed-process.ts';
 import { KeyedProcessOperator } from '../operators/keyed-process.ts';
 import { StreamOperator } from '../operators/stream-operator.ts';
 import { OperatorChain } from './operator-chain.ts';
@@ -133,10 +132,7 @@ test('a watermark that stops at a timer half way goes on at resume, idleness beh
   };
   const { chain, emitted } = chainOf({ a: ['b'] }, ['b'], (name, { context }) =>
     name === 'a'
-      ? new KeyedProcessOperator(
-          { ...context, canEmit: () => --room > 0 },
-          fn as unknown as AnyKeyedProcessFunction,
-        )
+      ? new KeyedProcessOperator({ ...context, canEmit: () => --room > 0 }, fn)
       : new Naming(context),
   );
   for (const time of [10, 20, 30]) chain.head.processElement(time, time);

@@ -57,7 +57,7 @@ async function opened(
 ): Promise<{ sink: TestSink; operator: SinkOperator; fixture: OperatorFixture }> {
   const sink = new TestSink();
   const fixture = operatorFixture(options);
-  const operator = new SinkOperator(fixture.context, sink as Sink<unknown>);
+  const operator = new SinkOperator(fixture.context, sink);
   await operator.open();
   return { sink, operator, fixture };
 }
@@ -71,7 +71,7 @@ function committables({ context }: OperatorFixture): readonly unknown[] {
   context.states.snapshot({
     append(bytes) {
       items.push(bytes);
-      return { offset: 0, sizeBytes: 0, checksum: 0, count: 1 } as never;
+      return { offset: 0, sizeBytes: 0, checksum: 0, count: 1 };
     },
   });
   return items;
@@ -233,7 +233,7 @@ test('a writer that never becomes writable again fails the task', async () => {
 test('the committables of a snapshot are not committed again by the writer that starts from it', async () => {
   const fixture = operatorFixture();
   const sink = new TestSink();
-  const operator = new SinkOperator(fixture.context, sink as Sink<unknown>);
+  const operator = new SinkOperator(fixture.context, sink);
   fixture.context.states.restore([{ name: COMMITTABLES_STATE, mode: 'list', items: ['old'] }]);
   await operator.open();
   await operator.prepareSnapshot(5, false);

@@ -381,6 +381,9 @@ export class Task {
     const { partitions, gate } = this.#requireSubtask();
     // What still arrives is of no interest, but its producer waits until it is taken.
     if (gate !== null) for (let polled = gate.poll(); polled !== null;) polled = gate.poll();
+    // One that had finished before a restore may be here before what its producers have to say:
+    // gone, it would give them no credit, and they would wait for ever.
+    if (gate !== null && !gate.isFinished) return false;
     if (!partitions.every((partition) => partition.allSent)) return false;
     this.#phase = 'closing';
     this.#closeOperators().then(
