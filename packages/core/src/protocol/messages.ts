@@ -4,7 +4,7 @@
  */
 import type { ErrorInfo } from '../base/errors.ts';
 import type { Attempt, ExecutionRef, OperatorId, VertexId } from '../base/ids.ts';
-import type { OperatorSnapshot, StateHandle, SubtaskSnapshot } from './snapshot.ts';
+import type { OperatorSnapshot, Section, StateHandle, SubtaskSnapshot } from './snapshot.ts';
 
 /** States of an execution, as in Flink. */
 export type ExecutionState =
@@ -68,7 +68,7 @@ export interface OperatorRestore {
     readonly mode: 'list' | 'union' | 'broadcast';
     readonly items: readonly {
       readonly data: StateHandle;
-      readonly section: { readonly offset: number; readonly sizeBytes: number };
+      readonly section: Section;
     }[];
   }[];
 }
