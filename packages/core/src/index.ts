@@ -48,6 +48,8 @@ export {
 export type { TimestampOf, WatermarkOptions } from './api/watermarks.ts';
 export type * from './api/functions.ts';
 export type * from './api/sink.ts';
+export { TwoPhaseCommitSink } from './api/two-phase-commit-sink.ts';
+export type { TransactionalSystem } from './api/two-phase-commit-sink.ts';
 export type * from './api/source.ts';
 export type * from './api/state.ts';
 export type { Duration } from './base/duration.ts';
