@@ -6,7 +6,7 @@
  * again (after a crash, by another subtask, from an older checkpoint) puts the same bytes under the
  * same name. A segment stays part of the split's checkpointed state until it is full and its file
  * durable, and the split is not finished before: nothing is lost either. Memory is bounded by two
- * segments, since the reader pauses while `isFull`.
+ * segments and what one poll reads, since the reader pauses while `isFull`.
  */
 import { createHash } from 'node:crypto';
 import type { ConnectorEnvironment } from '../../api/source.ts';

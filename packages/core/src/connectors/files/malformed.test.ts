@@ -175,6 +175,24 @@ test('dead letters of a completed checkpoint can be read before the input ends',
   assert.equal((await deadLettersIn(fileSystem, '/bad'))[0]?.line, 'x');
 });
 
+test('a slow dead-letter folder slows the reader, with bounded memory', async () => {
+  const inner = new MemoryFileSystem();
+  const environment = testEnvironment(inner);
+  const slow = new FaultyFileSystem(environment.clock, inner);
+  await writeText(inner, '/in.txt', `${'x'.repeat(99)}\n`.repeat(20_000));
+  slow.inject({ operation: 'create', path: '/bad', delayMs: 1000 });
+  const options = { path: '/in.txt', format: numbers, onMalformed: { deadLetter: '/bad' } };
+  const driver = new SourceDriver(fileSource(options), { ...environment, fileSystem: slow });
+  await driver.start();
+  await driver.drain();
+  const [split] = driver.snapshot().splits;
+  const count = split!.deadLetters.reduce((sum, { lines: kept }) => sum + kept.length, 0);
+  assert.ok(count < 5000, `${count} dead letters in memory`);
+  environment.clock.advance(1000);
+  await driver.finish();
+  assert.equal((await deadLettersIn(inner, '/bad')).length, 20_000);
+});
+
 test('a dead-letter folder that cannot be written is named', async () => {
   const inner = new MemoryFileSystem();
   const faulty = new FaultyFileSystem(testEnvironment().clock, inner);
