@@ -90,7 +90,7 @@ export type CommittableStatus = 'pending' | 'committed' | 'gone';
 export interface SinkRecovery<Committable, WriterState> {
   readonly committables: readonly Committable[];
   readonly writerStates: readonly WriterState[];
-  /** Attempts lower than this are dead: what they left and the snapshot does not name is removed. */
+  /** Lower attempts are dead: what they left and the snapshot does not name is removed. */
   readonly attempt: Attempt;
   /** Subtasks concerned: all, or those of a restarted region. */
   readonly subtasks: readonly number[] | 'all';

@@ -15,7 +15,7 @@ export interface Source<T, Split = unknown, EnumeratorState = unknown> {
   readonly boundedness: 'bounded' | 'unbounded';
   /** `offsets`: any position can be read again; `none`: what was read is gone (a socket). */
   readonly replay: 'offsets' | 'none';
-  /** Creates the enumerator; `restored` is what `snapshotState` returned, absent on a first start. */
+  /** `restored` is what `snapshotState` returned; absent on a first start. */
   createEnumerator(
     context: SplitEnumeratorContext<Split>,
     restored?: EnumeratorState,
@@ -45,7 +45,7 @@ export interface SplitEnumeratorContext<Split> extends ConnectorEnvironment {
   fail(error: unknown): void;
 }
 
-/** Calls come one at a time. May await I/O in `start` and `handle*`; `snapshotState` is synchronous. */
+/** Calls come one at a time; `start` and `handle…` may await I/O, `snapshotState` may not. */
 export interface SplitEnumerator<Split, State> {
   start(): void | Promise<void>;
   /** A reader wants a split. */
@@ -78,6 +78,8 @@ export interface ReaderOutput<T> {
   collect(value: T, timestamp: number, splitId: string): void;
   /** Free places before the caller should return from `poll`; check it between records. */
   readonly remaining: number;
+  /** The split is read to its end: it no longer holds back the watermark of the others. */
+  splitFinished?(splitId: string): void;
 }
 
 /** `more`: call again · `nothing`: wait for `wakeUp` · `end`: no more splits, all are read. */

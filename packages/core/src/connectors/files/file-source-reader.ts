@@ -15,9 +15,6 @@ export interface FileSourceReaderOptions<T> extends SplitReaderOptions<T> {
   readonly rate: number | null;
 }
 
-/** The engine's output also takes word of finished splits: they no longer hold back event time. */
-type Output<T> = ReaderOutput<T> & { splitFinished?(splitId: string): void };
-
 export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
   readonly #context: SourceReaderContext;
   readonly #options: FileSourceReaderOptions<T>;
@@ -39,7 +36,7 @@ export class FileSourceReader<T> implements SourceReader<T, FileSplit> {
     // The first split is asked for by `poll`: restored ones may come first.
   }
 
-  poll(output: Output<T>): PollResult {
+  poll(output: ReaderOutput<T>): PollResult {
     for (;;) {
       const reader = this.#currentReader();
       if (reader === null) return this.#isLastKnown ? 'end' : this.#ask();
