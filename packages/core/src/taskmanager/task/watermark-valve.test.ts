@@ -34,6 +34,12 @@ test('the result is the minimum of all channels, once each has a watermark', () 
   assert.deepEqual(said(), [7]);
 });
 
+test('without channels nothing is said, also when it settles', () => {
+  const { valve, said } = valveOf(0);
+  valve.settle();
+  assert.deepEqual(said(), []);
+});
+
 test('a channel that resumes behind the result rejoins when it has caught up [I-105]', () => {
   const { valve, said } = valveOf(3);
   for (const [channel, timestamp] of [10, 7, 3].entries()) valve.watermark(channel, timestamp);

@@ -123,7 +123,8 @@ export class WatermarkValve {
         minimum = Math.min(minimum, time.watermark);
       }
     }
-    if (counted === 0 && ended < this.#channels.length) return;
+    // Without channels (a source) event time does not come from here at all.
+    if (counted === 0 && (ended === 0 || ended < this.#channels.length)) return;
     this.#emit(minimum);
   }
 
