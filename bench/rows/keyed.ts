@@ -1,0 +1,124 @@
+/** Keyed counts with a shuffle between two worker threads. */
+import { runJob } from '@weir/core';
+import { compare, runOnce, withFolder } from '../support/compare.ts';
+import { Kept } from '../support/loop.ts';
+import { ordersOf } from '../support/records.ts';
+import type { MakeRecord } from '../support/records.ts';
+import type { Measured, Row } from '../support/row.ts';
+import { median } from '../support/row.ts';
+
+const JOB = new URL('../jobs/keyed-count.ts', import.meta.url);
+const THREADS = 2;
+const ROUNDS = 3;
+
+interface Input {
+  readonly kind: 'int' | 'string' | 'shapeless';
+  readonly keys: number;
+  readonly records: number;
+}
+
+const INT: Input = { kind: 'int', keys: 100_000, records: 6_000_000 };
+const STRING: Input = { kind: 'string', keys: 100_000, records: 3_000_000 };
+const SHAPELESS: Input = { kind: 'shapeless', keys: 100_000, records: 1_500_000 };
+const MANY_KEYS: Input = { kind: 'int', keys: 1_000_000, records: 8_000_000 };
+
+function countLoop(make: MakeRecord): (records: number) => number {
+  return (records) => {
+    const counts = new Map<unknown, { count: number }>();
+    const kept = new Kept();
+    let checksum = 0;
+    for (let index = 0; index < records; index++) {
+      const order = make(index);
+      kept.put(index, order);
+      const entry = counts.get(order.key);
+      if (entry === undefined) {
+        counts.set(order.key, { count: 1 });
+        checksum++;
+      } else checksum += ++entry.count;
+    }
+    return checksum;
+  };
+}
+
+function run(input: Input, probes: string, checkpoints: string | null): Promise<unknown> {
+  const args = { probes, ...input };
+  if (checkpoints === null) return runJob(JOB, { args, parallelism: THREADS });
+  return withFolder('weir-bench-data-', (dataDirectory) =>
+    runJob(JOB, { args: { ...args, checkpoints }, parallelism: THREADS, dataDirectory }),
+  );
+}
+
+function keyedRow(
+  input: Input,
+  row: Pick<Row, 'name' | 'title' | 'mustReach' | 'reachFor'> & { readonly floor?: number },
+): Row {
+  return {
+    ...row,
+    unit: 'M/s',
+    compares: 'ratio',
+    direction: 'atLeast',
+    measure: () =>
+      compare({
+        records: input.records,
+        threads: THREADS,
+        loop: countLoop(ordersOf(input.kind, input.keys)),
+        run: (probes) => run(input, probes, null),
+      }),
+  };
+}
+
+/** Exactly-once checkpoints every second, on disk, held against the same job without. */
+function checkpointRow(name: string, title: string, input: Input): Row {
+  const measure = async (): Promise<Measured> => {
+    const plain: number[] = [];
+    const checked: number[] = [];
+    const cpuRatios: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const without = await runOnce((probes) => run(input, probes, null));
+      const withThem = await runOnce((probes) => run(input, probes, '1000'));
+      plain.push(without.perSecond / 1e6);
+      checked.push(withThem.perSecond / 1e6);
+      cpuRatios.push(withThem.perCpuSecond / without.perCpuSecond);
+    }
+    return { value: median(checked), baseline: median(plain), cpuRatio: median(cpuRatios) };
+  };
+  const reach = { mustReach: 0.9, reachFor: 0.97 };
+  return { name, title, unit: 'M/s', compares: 'ratio', direction: 'atLeast', ...reach, measure };
+}
+
+export const KEYED_ROWS: readonly Row[] = [
+  keyedRow(INT, {
+    name: 'keyed-int',
+    title: 'keyed count, 2 threads, 100k int keys',
+    mustReach: 0.3,
+    reachFor: 0.5,
+    floor: 4,
+  }),
+  keyedRow(STRING, {
+    name: 'keyed-string',
+    title: 'the same, 100k fresh string keys',
+    mustReach: 0.5,
+    reachFor: 0.8,
+  }),
+  keyedRow(SHAPELESS, {
+    name: 'keyed-shapeless',
+    title: 'the same, int keys, no stable shape',
+    mustReach: 0.1,
+    reachFor: 0.2,
+    floor: 1.5,
+  }),
+  keyedRow(MANY_KEYS, {
+    name: 'keyed-1m',
+    title: 'the same, 1M int keys',
+    mustReach: 0.4,
+    reachFor: 0.6,
+  }),
+  checkpointRow('checkpoints-int', 'int row, checkpoints every 1 s / without', {
+    ...INT,
+    records: 20_000_000,
+  }),
+  checkpointRow('checkpoints-string', 'string row, checkpoints every 1 s / without', {
+    ...STRING,
+    records: 8_000_000,
+  }),
+];

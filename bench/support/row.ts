@@ -1,0 +1,69 @@
+/** A row of the table: what is measured and what it has to reach. */
+
+/** Whether more or less is better. */
+export type Direction = 'atLeast' | 'atMost';
+
+export interface Row {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  /** What `mustReach` is held against: the ratio to the baseline, or the value itself. */
+  readonly compares: 'ratio' | 'value';
+  readonly direction: Direction;
+  readonly mustReach: number;
+  readonly reachFor: number | null;
+  /** Smallest throughput that counts whatever the ratio, so that a slow loop flatters nobody. */
+  readonly floor?: number;
+  /** Only with `--long`. */
+  readonly long?: boolean;
+  measure(): Promise<Measured>;
+}
+
+export interface Measured {
+  readonly value: number;
+  readonly baseline: number | null;
+  /** Of CPU time instead of wall time: for machines that others use as well. */
+  readonly cpuRatio?: number;
+  /** Facts beside the number. */
+  readonly notes?: Readonly<Record<string, number | string>>;
+}
+
+export interface RowResult {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly baseline: number | null;
+  readonly ratio: number | null;
+  readonly mustReach: number;
+  readonly met: boolean;
+  readonly reachFor: number | null;
+  readonly cpuRatio: number | null;
+  readonly notes: Readonly<Record<string, number | string>>;
+}
+
+export function resultOf(row: Row, measured: Measured): RowResult {
+  const { value, baseline, cpuRatio, notes } = measured;
+  const ratio = baseline === null ? null : value / baseline;
+  const compared = row.compares === 'ratio' ? (ratio ?? Number.NaN) : value;
+  const reached =
+    row.direction === 'atLeast' ? compared >= row.mustReach : compared <= row.mustReach;
+  return {
+    name: row.name,
+    value,
+    unit: row.unit,
+    baseline,
+    ratio,
+    mustReach: row.mustReach,
+    met: reached && value >= (row.floor ?? -Infinity),
+    reachFor: row.reachFor,
+    cpuRatio: cpuRatio ?? null,
+    notes: notes ?? {},
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
