@@ -4,7 +4,7 @@
  * - a block with a title (```ts title="job.ts"): the content of that file;
  * - ```sh: typed into a shell, in a folder that begins empty; one that begins with `npm ci` belongs
  *   into the checkout and is none of the tests' business;
- * - ```text behind a ```sh: what that prints. `…` stands for any text, alone on a line for any lines.
+ * - ```text behind a ```sh: what that prints. `…` stands for any text, alone on a line for lines.
  */
 
 export interface CodeBlock {
@@ -13,7 +13,7 @@ export interface CodeBlock {
   readonly text: string;
   /** Of its first line, counted from 1. */
   readonly line: number;
-  /** Nothing but prose may stand between an `sh` block and its output; a heading may not. */
+  /** The heading above: a block and its output stand below the same. */
   readonly section: string;
 }
 

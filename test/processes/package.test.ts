@@ -1,4 +1,4 @@
-/** The package as it is published: packed, installed by npm into an empty project, and used there. */
+/** The package as it is published: packed, installed by npm into an empty project, used there. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { SpawnSyncReturns } from 'node:child_process';
@@ -83,7 +83,7 @@ test('on an old Node the command says in one line which one it needs', () => {
   assert.equal(status, 2);
 });
 
-test('the jobs of README and guides fit the types of the package, and their graphs are sound', () => {
+test('the jobs of README and guides fit the package, and their graphs are sound', () => {
   const jobs = jobsOfPages(globSync('{README.md,docs/guide/*.md}', { cwd: ROOT }));
   for (const { name, code } of jobs) writeFileSync(join(project, name), code);
   const compilerOptions = {
