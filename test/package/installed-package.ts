@@ -13,7 +13,8 @@ const NPM_SETTINGS = /^npm_config_(registry|cache|userconfig|globalconfig|.*prox
 /** The environment of a user: this Node first, and no commands of the checkout. */
 export function userEnvironment(): NodeJS.ProcessEnv {
   const variables = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|NODE_(?!EXTRA_CA_CERTS)|WEIR_|INIT_CWD$)/i.test(name) || NPM_SETTINGS.test(name),
+    ([name]) =>
+      !/^(npm_|NODE_(?!EXTRA_CA_CERTS)|WEIR_|INIT_CWD$)/i.test(name) || NPM_SETTINGS.test(name),
   );
   const path = (process.env['PATH'] ?? '')
     .split(delimiter)
