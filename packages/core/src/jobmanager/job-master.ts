@@ -102,6 +102,8 @@ export class JobMaster {
   readonly #deployer: Deployer;
   readonly #timers = new Set<Timer>();
   readonly #done: PromiseWithResolvers<{ status: JobStatus; error: ErrorInfo | null }>;
+  readonly #events: JobEvent[] = [];
+  #isHandling = false;
   #lastFailure: ErrorInfo | null = null;
   #pendingTasks = 0;
 
@@ -150,8 +152,9 @@ export class JobMaster {
     return this.#checkpoints?.latestCompleted ?? null;
   }
 
+  /** Unless the run was stopped before it began. */
   start(): void {
-    this.#handle({ type: 'start' });
+    if (this.#job.status === 'CREATED') this.#handle({ type: 'start' });
   }
 
   /** Asks every task to stop; the run ends CANCELED. */
@@ -200,10 +203,20 @@ export class JobMaster {
     if (this.#job.status === 'RUNNING' && this.#job.isAllRunning) this.#checkpoints?.start();
   }
 
+  /** An event that comes while effects are carried out (a listener cancels) waits for its turn. */
   #handle(event: JobEvent): void {
-    const { clock, random } = this.#options;
-    const moment = { now: clock.now(), draw: random.next() };
-    for (const effect of this.#job.handle(event, moment)) this.#apply(effect);
+    this.#events.push(event);
+    if (this.#isHandling) return;
+    this.#isHandling = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
+        const { clock, random } = this.#options;
+        const moment = { now: clock.now(), draw: random.next() };
+        for (const effect of this.#job.handle(next, moment)) this.#apply(effect);
+      }
+    } finally {
+      this.#isHandling = false;
+    }
   }
 
   #apply(effect: JobEffect): void {
