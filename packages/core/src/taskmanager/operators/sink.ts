@@ -115,7 +115,9 @@ export class SinkOperator extends StreamOperator {
     const prepared = this.#prepare(checkpointId, endOfInput);
     this.#writerState.update(prepared.writerStates);
     this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
-    return prepared.durable;
+    return prepared.durable.catch((error: unknown) => {
+      throw this.failure(error, 'prepareCommit');
+    });
   }
 
   override notifyCheckpointComplete(checkpointId: number): Promise<void> {
