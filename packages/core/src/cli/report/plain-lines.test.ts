@@ -64,6 +64,16 @@ test('progress is told about every two seconds', () => {
   assert.deepEqual(at, [2000, 4100]);
 });
 
+test('a run that has ended makes no more progress', () => {
+  const lines = new PeriodicLines(0);
+  const progress = new RunProgress(0);
+  const event = { type: 'progress', vertices: [], tasks: [] } as const;
+  progress.status = 'RUNNING';
+  assert.equal(lines.lines(event, progress, 2000).length, 1);
+  progress.status = 'FINISHED';
+  assert.deepEqual(lines.lines(event, progress, 4000), []);
+});
+
 test('a line of progress holds every vertex', () => {
   const event = { type: 'progress', vertices: [], tasks: [] } as const;
   const [line] = new PeriodicLines(0).lines(event, someProgress(), 65_000);

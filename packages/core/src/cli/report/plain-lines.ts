@@ -4,6 +4,7 @@
  * Pure: events in, lines out.
  */
 import type { ErrorInfo } from '../../base/errors.ts';
+import type { JobStatus } from '../../protocol/messages.ts';
 import type { RunEvent } from '../run-contract.ts';
 import {
   formatBytes,
@@ -24,6 +25,7 @@ export interface ReportLine {
 
 const PROGRESS_EVERY_MS = 2000;
 const CHECKPOINT_EVERY_MS = 1000;
+const ENDED: readonly JobStatus[] = ['FINISHED', 'CANCELED', 'SUSPENDED', 'FAILED'];
 
 /** Lines for what happens, without progress and checkpoints that went well. */
 export function linesOf(event: RunEvent, progress: RunProgress, verbose: boolean): ReportLine[] {
@@ -67,6 +69,8 @@ export class PeriodicLines {
   lines(event: RunEvent, progress: RunProgress, now: number): ReportLine[] {
     if (event.type === 'progress' && now - this.#progressAt >= PROGRESS_EVERY_MS) {
       this.#progressAt = now;
+      // How the run ended is told by lines of its own.
+      if (ENDED.includes(progress.status)) return [];
       return [note(progressLine(progress, now))];
     }
     if (event.type === 'checkpointCompleted' && now - this.#checkpointAt >= CHECKPOINT_EVERY_MS) {
