@@ -1,6 +1,7 @@
 /** Faults that happen once each, wherever the job's functions pass by; they outlive attempts. */
 export class Faults {
   readonly #due = new Set<string>();
+  #ticksLeft = 0;
   /** Names of the faults that happened, in order. */
   readonly happened: string[] = [];
 
@@ -10,7 +11,19 @@ export class Faults {
   }
 
   pass(name: string): void {
-    if (!this.#due.delete(name)) return;
+    if (this.#due.delete(name)) this.#happen(name);
+  }
+
+  /** The `count`-th `tick` from now throws. */
+  planTick(count: number): void {
+    this.#ticksLeft = count;
+  }
+
+  tick(): void {
+    if (--this.#ticksLeft === 0) this.#happen(`tick ${this.happened.length}`);
+  }
+
+  #happen(name: string): never {
     this.happened.push(name);
     throw new Error(`planned fault at ${name}`);
   }
