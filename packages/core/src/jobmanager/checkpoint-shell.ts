@@ -4,6 +4,7 @@
  * restored (`settled`).
  */
 import type { Clock, Timer } from '../base/clock.ts';
+import type { ErrorInfo } from '../base/errors.ts';
 import { errorKind, fromErrorInfo, messageOf, toErrorInfo, WeirError } from '../base/errors.ts';
 import type { ExecutionRef, JobId, OperatorId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -139,10 +140,12 @@ export class CheckpointShell {
   }
 
   #handle(event: CoordinatorEvent): void {
-    for (const effect of this.#coordinator.handle(event)) this.#apply(effect);
+    const cause = 'error' in event ? event.error : null;
+    for (const effect of this.#coordinator.handle(event)) this.#apply(effect, cause);
   }
 
-  #apply(effect: CoordinatorEffect): void {
+  /** `cause`: the error that the event told of which this effect is the answer to. */
+  #apply(effect: CoordinatorEffect, cause: ErrorInfo | null): void {
     const now = this.#now();
     switch (effect.type) {
       case 'setTimer':
@@ -198,9 +201,7 @@ export class CheckpointShell {
       case 'discardPending':
         return this.#discard(effect.checkpointId, effect.directory, false);
       case 'failJob':
-        return this.#options.failJob(
-          new WeirError('transient', effect.message, { code: 'CHECKPOINT_FAILURES' }),
-        );
+        return this.#options.failJob(tooManyFailures(effect.message, cause));
       case 'triggerDropped':
         return this.#options.logger.log('debug', `no checkpoint: ${effect.message}`);
       case 'checkpointEnded':
@@ -365,6 +366,17 @@ export class CheckpointShell {
   #now(): number {
     return this.#options.clock.now();
   }
+}
+
+/**
+ * What a function of the job brought about (a value that cannot be stored) stays its fault: a
+ * restart does not cure it. A disk may come back.
+ */
+function tooManyFailures(message: string, cause: ErrorInfo | null): WeirError {
+  return new WeirError(cause?.kind === 'function' ? 'function' : 'transient', message, {
+    code: 'CHECKPOINT_FAILURES',
+    cause: cause === null ? undefined : fromErrorInfo(cause),
+  });
 }
 
 function sizeOf(metadata: {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StorageUnavailableError, toErrorInfo, UserFunctionError } from '../../base/errors.ts';
+import {
+  fromErrorInfo,
+  StorageUnavailableError,
+  toErrorInfo,
+  UserFunctionError,
+} from '../../base/errors.ts';
 import type { ErrorInfo } from '../../base/errors.ts';
 import { PoisonDetector } from './poison-detector.ts';
 
@@ -25,6 +30,24 @@ test('the third failure at one position is poison, whatever its message [R107]',
 
 test('the third failure for one cause is poison', () => {
   const errors = [1, 2, 3].map(() => functionError('x is not a function'));
+  assert.deepEqual(rounds(new PoisonDetector(), errors).at(-1), { position: null, failures: 3 });
+});
+
+test('the same byte of another file is another record', () => {
+  const malformed = (file: string): ErrorInfo =>
+    toErrorInfo(new UserFunctionError('malformed', { details: { file, position: 4 } }));
+  const errors = ['a', 'b', 'a', 'b', 'a'].map(malformed);
+  assert.deepEqual(rounds(new PoisonDetector(), errors), [
+    ...[null, null, null, null],
+    { position: 'byte 4 of a', failures: 3 },
+  ]);
+});
+
+test('the cause is the innermost error of ours, whatever wraps it', () => {
+  const cause = functionError('cannot store a function (at a.b)');
+  const errors = [1, 2, 3].map((id) =>
+    toErrorInfo(new UserFunctionError(`checkpoint ${id} failed`, { cause: fromErrorInfo(cause) })),
+  );
   assert.deepEqual(rounds(new PoisonDetector(), errors).at(-1), { position: null, failures: 3 });
 });
 

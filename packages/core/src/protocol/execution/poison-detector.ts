@@ -43,7 +43,7 @@ export class PoisonDetector {
   failed(error: ErrorInfo, round: number, now: number): Poison | null {
     const position = positionOf(error);
     if (position === null && error.kind !== 'function') return null;
-    const key = position === null ? `cause ${error.code} ${error.message}` : `at ${position}`;
+    const key = position === null ? causeOf(error) : `at ${position}`;
     const failures = this.#count(key, { round, now, memoryMs: memoryOf(position) });
     return failures < this.#limit ? null : { position, failures };
   }
@@ -73,10 +73,21 @@ function memoryOf(position: string | null): number {
   return position === null ? CAUSE_MEMORY_MS : Infinity;
 }
 
+/** The innermost error of ours: what wraps it may hold numbers that change, such as ids. */
+function causeOf(error: ErrorInfo): string {
+  let innermost = error;
+  for (let cause = error.causes[0]; cause !== undefined; cause = cause.causes[0])
+    if (cause.code !== null) innermost = cause;
+  return `cause ${innermost.code} ${innermost.message}`;
+}
+
 /** The position in the input that an error, or one of its causes, names in its details. */
 function positionOf(error: ErrorInfo): string | null {
-  const position = error.details['position'];
+  const { file, position } = error.details;
   if (typeof position === 'string') return position;
+  // The same byte of another file is another record.
+  if (typeof file === 'string' && typeof position === 'number')
+    return `byte ${position} of ${file}`;
   if (position !== undefined && position !== null) return JSON.stringify(position);
   for (const cause of error.causes) {
     const found = positionOf(cause);
