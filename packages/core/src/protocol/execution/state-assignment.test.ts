@@ -365,6 +365,21 @@ test('a finished subtask stays finished only at the same parallelism', () => {
   assert.deepEqual(finishedAt(3), [false, false, false]);
 });
 
+test('a vertex of which every subtask had finished stays finished at another parallelism', () => {
+  const metadata = snapshotOf(sourceOf(2), { finished: ['source0', 'source1'] });
+  const assignment = assign(metadata, sourceOf(3));
+  for (let subtask = 0; subtask < 3; subtask++)
+    assert.equal(taskOf(assignment, 'source', subtask).finished, true);
+});
+
+test('a finished subtask runs again when one of its producers does', () => {
+  const graph = sourceOf(2);
+  const finishedWith = (finished: readonly string[]): boolean =>
+    taskOf(assign(snapshotOf(graph, { finished }), graph), 'sink', 0).finished;
+  assert.equal(finishedWith(['source0', 'source1', 'sink0']), true);
+  assert.equal(finishedWith(['source0', 'sink0']), false);
+});
+
 test('the inputs of a finished consumer have ended', () => {
   const graph = sourceOf(1);
   const assignment = assign(snapshotOf(graph, { finished: ['sink0'] }), graph);

@@ -19,9 +19,10 @@ import {
   unknownOperatorsError,
 } from './assignment-errors.ts';
 import { channelPositionsOf } from './channel-positions.ts';
+import { finishedSubtasks } from './finished-subtasks.ts';
 import { redistribute } from './redistribution.ts';
 import { storedOperatorsOf } from './stored-operators.ts';
-import type { StoredOperator } from './stored-operators.ts';
+import type { StoredOperator, StoredOperators } from './stored-operators.ts';
 import { subtasksOf } from './subtasks.ts';
 
 export interface StateAssignmentOptions {
@@ -52,8 +53,6 @@ export interface StateAssignment {
   /** Sentences for the user: what is dropped. */
   readonly warnings: readonly string[];
 }
-
-type StoredOperators = ReadonlyMap<OperatorId, StoredOperator>;
 
 /** Throws `StateMigrationError` when the snapshot does not fit the job. */
 export function assignState(
@@ -159,6 +158,7 @@ function restoresOf(
 ): ReadonlyMap<SubtaskKey, TaskRestore> {
   const positions = channelPositionsOf(metadata, jobGraph);
   const operators = operatorRestoresOf(jobGraph, stored);
+  const finished = finishedSubtasks(jobGraph, stored);
   const restores = new Map<SubtaskKey, TaskRestore>();
   for (const vertex of jobGraph.vertices) {
     if (!vertex.operators.some(({ operatorId }) => stored.has(operatorId))) continue;
@@ -171,7 +171,7 @@ function restoresOf(
         operators: operators.get(key) ?? [],
         inputs,
         outputs,
-        finished: hadFinished(vertex, subtask, stored),
+        finished: finished.has(key),
       });
     }
   }
@@ -195,15 +195,4 @@ function operatorRestoresOf(
           restores.get(subtaskKey(vertex.id, subtask))?.push(restore);
     }
   return restores;
-}
-
-/** At another parallelism only a vertex that had finished as a whole stays finished. */
-function hadFinished(vertex: JobVertex, subtask: number, stored: StoredOperators): boolean {
-  return vertex.operators.every(({ operatorId }) => {
-    const old = stored.get(operatorId)?.vertex ?? null;
-    if (old === null) return false;
-    if (old.fullyFinished) return true;
-    if (old.parallelism !== vertex.parallelism) return false;
-    return old.subtasks.some((it) => it.subtask === subtask && it.finished);
-  });
 }

@@ -34,9 +34,9 @@ export interface StoredOperator {
   readonly hasState: boolean;
 }
 
-export function storedOperatorsOf(
-  metadata: SnapshotMetadata,
-): ReadonlyMap<OperatorId, StoredOperator> {
+export type StoredOperators = ReadonlyMap<OperatorId, StoredOperator>;
+
+export function storedOperatorsOf(metadata: SnapshotMetadata): StoredOperators {
   const operators = new Map<OperatorId, StoredOperator>();
   const coordinators = new Map(metadata.coordinators.map((it) => [it.operatorId, it]));
   const add = (operatorId: OperatorId, vertex: VertexSnapshot | null): void => {
