@@ -8,6 +8,7 @@ import type { StreamGraph } from '../api/stream-graph.ts';
 import { Configuration } from '../base/configuration.ts';
 import { JobSubmissionError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
+import { checkPublishing } from '../graph/check-publishing.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 
@@ -43,6 +44,7 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
     ...(printLine === undefined ? {} : { printLine }),
   });
   const { configuration } = settings;
+  checkPublishing(graph, configuration.get('execution.checkpointing.interval') !== null);
   const maxParallelism = configuration.get('pipeline.max-parallelism');
   const { jobGraph, warnings } = compileJobGraph(graph, {
     defaultParallelism: configuration.get('parallelism.default'),

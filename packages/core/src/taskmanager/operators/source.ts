@@ -88,6 +88,11 @@ export class SourceOperator extends StreamOperator {
     for (const tracker of this.#trackers.values()) tracker.pausedFor(ms);
   }
 
+  /** Records read by this attempt. */
+  get recordsRead(): number {
+    return this.#output.collected;
+  }
+
   /** When `poll` should be called again for the sake of watermarks alone; null: never. */
   get nextProbeAt(): number | null {
     return this.#probeIntervalMs === null || this.#lastPollAt === null ? null : this.#nextProbeAt;
@@ -169,6 +174,8 @@ export class SourceOperator extends StreamOperator {
 /** Puts the records of all splits into the chain and remembers each split's event time. */
 class SourceOutput implements ReaderOutput<unknown> {
   remaining = 0;
+  /** Records read by this attempt. */
+  collected = 0;
   readonly #operator: SourceOperator;
   readonly #context: OperatorContext;
   readonly #watermarks: boolean;
@@ -192,6 +199,7 @@ class SourceOutput implements ReaderOutput<unknown> {
   collect(value: unknown, sourceTimestamp: number, splitId: string): void {
     const timestamp = this.#operator.timestampOf(this.#strategy, value, sourceTimestamp);
     if (this.#watermarks) this.#trackerOf(splitId).onEvent(timestamp);
+    this.collected++;
     this.#context.output.collect(value, timestamp);
     this.remaining = this.#context.canEmit() ? this.remaining - 1 : 0;
     // What the reader does next is its own doing, not that of the operators behind it.

@@ -6,6 +6,7 @@
  */
 import type { Timer } from '../../base/clock.ts';
 import { messageOf, toErrorInfo } from '../../base/errors.ts';
+import { MIN_WATERMARK } from '../../base/records.ts';
 import type { InputChannel } from '../../network/input-channel.ts';
 import type { BarrierEffect, BarrierHandler } from '../../protocol/barrier/barrier-handler.ts';
 import { createBarrierHandler } from '../../protocol/barrier/barrier-handler.ts';
@@ -23,7 +24,12 @@ import type { WatermarkValve } from './watermark-valve.ts';
 export interface CheckpointedTask {
   /** All records are handled and the end of data was sent. */
   hasEnded(): boolean;
-  hasEndOfData(channel: number): boolean;
+  /** A savepoint ended the data, not the source: when restored, the task reads on. */
+  isDrained(): boolean;
+  /** The savepoint that ended the channel's data; 0: it ended by itself; null: it goes on. */
+  endOf(channel: number): number | null;
+  /** Nothing may happen after this snapshot unless its savepoint fails. */
+  suspend(checkpointId: number): void;
   /** No record or watermark is half handled. */
   canSnapshot(): boolean;
   fail(error: unknown): void;
@@ -50,6 +56,8 @@ interface RunningSnapshot {
   readonly startedAt: number;
   cancelled: boolean;
 }
+
+const FRESH_CHANNEL = { watermark: MIN_WATERMARK, idle: false };
 
 export class TaskCheckpoints {
   readonly #options: TaskCheckpointsOptions;
@@ -144,14 +152,18 @@ export class TaskCheckpoints {
     const { environment, deployment, subtask, valve, task } = this.#options;
     const { checkpointId } = trigger;
     const startedAt = this.#now();
-    const finished = task.hasEnded();
-    if (finished) this.#finalId ??= checkpointId;
+    const hasEnded = task.hasEnded();
+    const finished = hasEnded && !task.isDrained();
+    if (hasEnded) this.#finalId ??= checkpointId;
     const outputs = subtask.partitions.flatMap((partition) => partition.broadcastBarrier(trigger));
     subtask.gate?.consumed();
     const positions = subtask.gate?.positions(checkpointId) ?? [];
     const inputs = positions.map((position, index): InputChannelSnapshot => {
-      const { watermark, idle } = valve.stateOf(index);
-      return { ...position, watermark, idle, endOfData: task.hasEndOfData(index), frames: [] };
+      const end = task.endOf(index);
+      // What a drained channel came to at its end does not hold for who reads on.
+      const isDrained = end !== null && end !== 0;
+      const { watermark, idle } = isDrained ? FRESH_CHANNEL : valve.stateOf(index);
+      return { ...position, watermark, idle, endOfData: end === 0, frames: [] };
     });
     const writer = new SubtaskSnapshotWriter(environment.fileSystem, environment.clock, {
       location: trigger.options.location,
@@ -160,7 +172,7 @@ export class TaskCheckpoints {
     });
     const durables: Promise<void>[] = [];
     for (const [index, operator] of subtask.chain.operators.entries()) {
-      const durable = operator.prepareSnapshot(checkpointId, finished);
+      const durable = operator.prepareSnapshot(checkpointId, hasEnded);
       if (durable !== null) {
         // Observed at once, so that an early rejection is not taken for an unhandled one.
         durable.catch(() => undefined);
@@ -191,6 +203,7 @@ export class TaskCheckpoints {
       cancelled: false,
     };
     this.#running.set(checkpointId, running);
+    if (trigger.options.kind === 'suspend' && !hasEnded) task.suspend(checkpointId);
     const syncMs = this.#now() - startedAt;
     void this.#finishSnapshot(running, syncMs);
   }
