@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../packages/core/src/base/random.ts';
-import { place, until } from './weir.ts';
+import { place } from './weir.ts';
 import { assertExact, checkpointAfter, newestCheckpoint, someText, startWords } from './words.ts';
 
 const RESUMES = /resumes from checkpoint (\d+)/;

@@ -71,7 +71,7 @@ test('of runs started at the same instant exactly one runs', async (t) => {
       startWords(at, { rate: 1000, output, options: job }),
     );
     const ended = await Promise.all(started.map((weir) => weir.ended));
-    const codes = ended.map(({ code }) => code).toSorted();
+    const codes = ended.map(({ code }) => code).toSorted((a, b) => a! - b!);
     assert.deepEqual(codes, [0, 3, 3], ended.map(({ err }) => err).join(''));
     assertExact(at, output);
   }
@@ -104,7 +104,7 @@ test('a run with other arguments than the one to be resumed is refused', async (
   await checkpointAfter(at, first, 0);
   await first.kill();
   const other = await startWords(at, { rate: 999 }).ended;
-  assertRefused(other, 3, /JOB_ARGUMENTS_CHANGED.*--rate 1000.*--rate 999/);
+  assertRefused(other, 3, /JOB_ARGUMENTS_CHANGED.*--rate=1000.*--rate=999/);
   // Another id is another run.
   const options = ['--job-id', 'ab'.repeat(16)];
   const output = at.path('elsewhere');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { finishedFiles } from '../../tools/exactly-once/recount.ts';
-import { place, until } from './weir.ts';
+import { place } from './weir.ts';
 import type { Place } from './weir.ts';
 
 const NUMBERS = 3000;

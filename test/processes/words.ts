@@ -40,11 +40,14 @@ function word(draw: number): string {
 export function wordsCommand(at: Place, options: WordsOptions = {}): string[] {
   const { parallelism = 2, rate } = options;
   return [
-    ...['run', '-p', String(parallelism), '-Dexecution.checkpointing.interval=100ms'],
+    'run',
+    `-p${parallelism}`,
+    '-Dexecution.checkpointing.interval=100ms',
     ...(options.options ?? []),
-    ...[WORD_COUNT, '--input', options.input ?? at.path('input.txt')],
-    ...['--output', options.output ?? at.path('output')],
-    ...(rate === undefined ? [] : ['--rate', String(rate)]),
+    WORD_COUNT,
+    `--input=${options.input ?? at.path('input.txt')}`,
+    `--output=${options.output ?? at.path('output')}`,
+    ...(rate === undefined ? [] : [`--rate=${rate}`]),
   ];
 }
 

@@ -37,10 +37,9 @@ test('the same byte of another file is another record', () => {
   const malformed = (file: string): ErrorInfo =>
     toErrorInfo(new UserFunctionError('malformed', { details: { file, position: 4 } }));
   const errors = ['a', 'b', 'a', 'b', 'a'].map(malformed);
-  assert.deepEqual(rounds(new PoisonDetector(), errors), [
-    ...[null, null, null, null],
-    { position: 'byte 4 of a', failures: 3 },
-  ]);
+  const answers = rounds(new PoisonDetector(), errors);
+  assert.deepEqual(answers.slice(0, 4), [null, null, null, null]);
+  assert.deepEqual(answers[4], { position: 'byte 4 of a', failures: 3 });
 });
 
 test('the cause is the innermost error of ours, whatever wraps it', () => {
