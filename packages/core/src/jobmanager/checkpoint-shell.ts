@@ -16,6 +16,7 @@ import type {
 } from '../protocol/checkpoint/checkpoint-config.ts';
 import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
 import type {
+  CheckpointRequest,
   CoordinatorEffect,
   CoordinatorEvent,
 } from '../protocol/checkpoint/coordinator-messages.ts';
@@ -23,6 +24,7 @@ import type { Execution } from '../protocol/execution/job-execution.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { JobManagerMessage, SubtaskRef, TaskManagerMessage } from '../protocol/messages.ts';
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { CheckpointStatistics } from './checkpoint-statistics.ts';
 import type { JobMasterListener } from './job-master.ts';
 import type { JobPersistence } from './job-persistence.ts';
 import type { SourceCoordinator } from './source-coordinator.ts';
@@ -41,10 +43,13 @@ export interface CheckpointShellOptions {
   readonly lastCheckpointId: number;
   readonly listener: JobMasterListener;
   readonly sources: ReadonlyMap<OperatorId, SourceCoordinator>;
+  readonly statistics: CheckpointStatistics;
   executions(): readonly Execution[];
   sendTo(execution: ExecutionRef, message: TaskManagerMessage): void;
   /** Too many failed checkpoints: global failover. */
   failJob(error: unknown): void;
+  /** The savepoint that stops the job is complete: its tasks finish now. */
+  stopped(savepoint: CompletedCheckpoint): void;
   /** Another process leads this job: stop for good. */
   fenced(error: unknown): void;
 }
@@ -60,6 +65,8 @@ export class CheckpointShell {
   readonly #timers = new Map<string, Timer>();
   /** Storage work under way; `settled` waits for it. */
   readonly #work = new Set<Promise<void>>();
+  /** Who waits for a checkpoint that he asked for. */
+  readonly #requests = new Map<string, PromiseWithResolvers<CompletedCheckpoint>>();
   readonly #pathOf = new Map<number, string>();
   readonly #sizeOf = new Map<number, number>();
   /** The newest removal of a checkpoint, which the next waits for unless they go in parallel. */
@@ -124,6 +131,18 @@ export class CheckpointShell {
       case 'endOfDataReached':
         return this.#handle({ type: 'endOfDataReached', execution: message.execution, now });
     }
+  }
+
+  /**
+   * Takes a checkpoint or a savepoint now. The promise is rejected with a `WeirError` that says why
+   * when it comes to nothing.
+   */
+  request(wanted: Omit<CheckpointRequest, 'requestId'>): Promise<CompletedCheckpoint> {
+    const requestId = this.#options.random.hex(16);
+    const request = Promise.withResolvers<CompletedCheckpoint>();
+    this.#requests.set(requestId, request);
+    this.#handle({ type: 'requested', request: { ...wanted, requestId }, now: this.#now() });
+    return request.promise;
   }
 
   /** Resolves when no storage work is under way. */
@@ -204,12 +223,25 @@ export class CheckpointShell {
         return this.#options.failJob(tooManyFailures(effect.message, cause));
       case 'triggerDropped':
         return this.#options.logger.log('debug', `no checkpoint: ${effect.message}`);
+      case 'checkpointStarted':
+        return this.#options.statistics.started(effect);
       case 'checkpointEnded':
         return this.#reportEnd(effect);
-      case 'checkpointStarted':
       case 'requestCompleted':
-      case 'requestFailed':
+        return this.#answer(effect.requestId)?.resolve(effect.checkpoint);
+      case 'requestFailed': {
+        const { requestId, reason, message } = effect;
+        const code = reason === 'CHECKPOINT_EXPIRED' ? reason : 'CHECKPOINT_DECLINED';
+        const error = new WeirError('declined', message, { code, details: { reason } });
+        return this.#answer(requestId)?.reject(error);
+      }
     }
+  }
+
+  #answer(requestId: string): PromiseWithResolvers<CompletedCheckpoint> | undefined {
+    const request = this.#requests.get(requestId);
+    this.#requests.delete(requestId);
+    return request;
   }
 
   #setTimer(timerId: string, at: number): void {
@@ -246,7 +278,8 @@ export class CheckpointShell {
   }
 
   #finalise(effect: Extract<CoordinatorEffect, { type: 'finalise' }>): void {
-    const { checkpointId, directory, metadata } = effect;
+    const { checkpointId, directory, metadata, stopsJob } = effect;
+    const { kind, triggeredAt } = metadata;
     void this.#track(async () => {
       const sizeBytes = sizeOf(metadata);
       try {
@@ -256,15 +289,9 @@ export class CheckpointShell {
         this.#handle({ type: 'finaliseFailed', checkpointId, error: toErrorInfo(error), now });
         return;
       }
-      await this.#recordCompletion({
-        checkpointId,
-        kind: metadata.kind,
-        stopsJob: false,
-        directory,
-        triggeredAt: metadata.triggeredAt,
-        sizeBytes,
-        isOwned: true,
-      });
+      const isOwned = kind === 'checkpoint';
+      const facts = { checkpointId, kind, stopsJob, directory, triggeredAt, sizeBytes, isOwned };
+      await this.#recordCompletion(facts);
     });
   }
 
@@ -273,15 +300,19 @@ export class CheckpointShell {
    * pointer to it; only a newer leader forbids to tell anyone.
    */
   async #recordCompletion(completed: CompletedCheckpoint): Promise<void> {
-    const { checkpointId, sizeBytes } = completed;
+    const { checkpointId, sizeBytes, kind, stopsJob } = completed;
     try {
-      await this.#options.persistence.checkpointCompleted(completed);
+      // Any other savepoint belongs to the user: no run goes on from it unasked.
+      if (kind === 'checkpoint' || stopsJob)
+        await this.#options.persistence.checkpointCompleted(completed);
     } catch (error) {
       if (errorKind(error) === 'fenced') return this.#options.fenced(error);
       const text = `checkpoint ${checkpointId} is stored, its pointer is not: ${messageOf(error)}`;
       this.#options.logger.log('warn', text);
     }
     this.#sizeOf.set(checkpointId, sizeBytes);
+    // Before the tasks are told, since the first may fail at once.
+    if (stopsJob) this.#options.stopped(completed);
     this.#handle({ type: 'finalised', checkpointId, sizeBytes, now: this.#now() });
   }
 
@@ -323,9 +354,10 @@ export class CheckpointShell {
 
   #reportEnd(effect: Extract<CoordinatorEffect, { type: 'checkpointEnded' }>): void {
     const { checkpointId, failure, durationMs } = effect;
-    const { listener } = this.#options;
+    const { listener, statistics } = this.#options;
     const directory = this.#pathOf.get(checkpointId) ?? '';
     const sizeBytes = this.#sizeOf.get(checkpointId) ?? 0;
+    statistics.ended(effect, { directory, sizeBytes });
     this.#pathOf.delete(checkpointId);
     this.#sizeOf.delete(checkpointId);
     if (failure === null)
@@ -370,11 +402,18 @@ export class CheckpointShell {
 
 /**
  * What a function of the job brought about (a value that cannot be stored) stays its fault: a
- * restart does not cure it. A disk may come back.
+ * restart does not cure it. A disk may come back; but a place that is full or forbidden round after
+ * round counts as a position that no restart gets over, and ends the job with path and reason.
  */
 function tooManyFailures(message: string, cause: ErrorInfo | null): WeirError {
+  const { permanent, path, errno } = cause?.details ?? {};
+  const isPlace = permanent === true && typeof path === 'string';
   return new WeirError(cause?.kind === 'function' ? 'function' : 'transient', message, {
     code: 'CHECKPOINT_FAILURES',
+    // Without the checkpoint's own folder, so that the same place is seen to fail again.
+    details: isPlace
+      ? { position: `${path.replace(/\/chk-\d+(\/.*)?$/, '')} (${String(errno)})` }
+      : {},
     cause: cause === null ? undefined : fromErrorInfo(cause),
   });
 }
