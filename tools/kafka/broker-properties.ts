@@ -73,6 +73,7 @@ export const LOG4J_PROPERTIES: string = [
   'status=error',
   'appender.c.type=Console',
   'appender.c.name=OUT',
+  'appender.c.target=SYSTEM_ERR',
   'appender.c.layout.type=PatternLayout',
   'appender.c.layout.pattern=[%d] %p %m (%c)%n',
   'rootLogger.level=WARN',

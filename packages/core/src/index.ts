@@ -49,7 +49,7 @@ export type { TimestampOf, WatermarkOptions } from './api/watermarks.ts';
 export type * from './api/functions.ts';
 export type * from './api/sink.ts';
 export { TwoPhaseCommitSink } from './api/two-phase-commit-sink.ts';
-export type { TransactionalSystem } from './api/two-phase-commit-sink.ts';
+export type { TransactionalCommitter, TransactionalWriter } from './api/two-phase-commit-sink.ts';
 export type * from './api/source.ts';
 export type * from './api/state.ts';
 export type { Duration } from './base/duration.ts';
@@ -78,7 +78,7 @@ export type { FileReader, FileStat, FileSystem, FileWriter } from './base/file-s
 export type { Logger, LogLevel } from './base/logger.ts';
 export type { Random } from './base/random.ts';
 export * from './connectors/index.ts';
-export type { RunEvent, RunOutcome } from './cli/run-contract.ts';
+export type { RunControl, RunEvent, RunOutcome, TakenSnapshot } from './cli/run-contract.ts';
 export type { RunJobOptions } from './cluster/run-job.ts';
 
 /**

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Attempt } from '../base/ids.ts';
 import type { CommitterContext, SinkRecovery, SinkWriterContext } from './sink.ts';
 import { TwoPhaseCommitSink } from './two-phase-commit-sink.ts';
-import type { TransactionalSystem } from './two-phase-commit-sink.ts';
+import type { TransactionalCommitter, TransactionalWriter } from './two-phase-commit-sink.ts';
 
 interface Tx {
   readonly id: number;
@@ -42,16 +42,18 @@ class StoreSink extends TwoPhaseCommitSink<number, Tx, number> {
     this.beginAt = beginAt;
   }
 
-  protected override connectWriter(): TransactionalSystem<number, Tx, number> {
+  protected override connectWriter(): TransactionalWriter<number, Tx, number> {
     return systemOf(this.#store);
   }
 
-  protected override connectCommitter(): TransactionalSystem<number, Tx, number> {
+  protected override connectCommitter(): TransactionalCommitter<number> {
     return systemOf(this.#store);
   }
 }
 
-function systemOf(store: Store): TransactionalSystem<number, Tx, number> {
+function systemOf(
+  store: Store,
+): TransactionalWriter<number, Tx, number> & TransactionalCommitter<number> {
   return {
     begin() {
       const transaction: Tx = { id: store.transactions.length, values: [], state: 'open' };

@@ -2,7 +2,18 @@
  * The ready base for a sink whose outer system has transactions (Flink's TwoPhaseCommitSinkFunction
  * in the shape of Sink V2). It says *when*: begin with the first record of a checkpoint interval (or
  * at the barrier), pre-commit at the barrier, commit when the checkpoint is complete, from whatever
- * process is then alive. The `TransactionalSystem` says *how*.
+ * process is then alive. `TransactionalWriter` and `TransactionalCommitter` say *how*.
+ *
+ * Whoever implements these two asserts five demands on the outer system:
+ *
+ * 1. It has transactions, or something that can stand in for them (files under a hidden name).
+ * 2. A transaction stays open and takes writes for a whole checkpoint interval.
+ * 3. A pre-committed transaction stays pending until the completion of its checkpoint is known, over
+ *    a failure and a recovery too. A system that ends it after a while (a transaction time-out) must
+ *    be given more time than interval, checkpoint time-out and restart together.
+ * 4. It can be recovered when the process that wrote it is gone: a committable is plain data, and
+ *    enough to commit the transaction from anywhere.
+ * 5. To commit is idempotent: after a crash it is done again for what is committed already.
  */
 import type {
   CommittableStatus,
@@ -16,19 +27,8 @@ import type {
   WriteMode,
 } from './sink.ts';
 
-/**
- * What an outer system must be able to do. Whoever implements this asserts the five demands on it:
- *
- * 1. It has transactions, or something that can stand in for them (files under a hidden name).
- * 2. A transaction stays open and takes writes for a whole checkpoint interval.
- * 3. A pre-committed transaction stays pending until the completion of its checkpoint is known, over
- *    a failure and a recovery too. A system that ends it after a while (a transaction time-out) must
- *    be given more time than interval, checkpoint time-out and restart together.
- * 4. It can be recovered when the process that wrote it is gone: a committable is plain data, and
- *    enough to commit the transaction from anywhere.
- * 5. To commit is idempotent: after a crash it is done again for what is committed already.
- */
-export interface TransactionalSystem<T, Transaction, Committable> {
+/** Writes transactions of the outer system, in one subtask. */
+export interface TransactionalWriter<T, Transaction, Committable> {
   /** Connects; called once, before anything else. */
   open?(): Promise<void>;
   /** A new transaction. Synchronous: what takes time is done ahead, or while records are buffered. */
@@ -51,19 +51,26 @@ export interface TransactionalSystem<T, Transaction, Committable> {
     transaction: Transaction,
     checkpointId: number,
   ): { readonly committable: Committable | null; readonly durable: Promise<void> };
+  /** Drops a transaction that was not pre-committed. */
+  abort(transaction: Transaction): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Ends transactions of the outer system, from whatever process. */
+export interface TransactionalCommitter<Committable> {
+  /** Connects; called once, before anything else. */
+  open?(): Promise<void>;
   /**
    * Makes a pre-committed transaction visible. Idempotent. A rejection of kind `transient` is tried
    * again; any other ends the job. Never resolve without proof that the data is visible.
    */
   commit(committable: Committable): Promise<void>;
-  /** Drops a transaction that was not pre-committed. */
-  abort(transaction: Transaction): Promise<void>;
   /** As `commit`, for a committable out of a snapshot. Default: `commit`. */
   recoverAndCommit?(committable: Committable): Promise<void>;
   /**
    * Drops what dead attempts left open: transactions of this sink of attempts lower than
    * `recovery.attempt` and of the subtasks named, of any former parallelism, that are not among
-   * `recovery.committables`.
+   * `recovery.committables`. Called after all of those were committed.
    */
   recoverAndAbort(recovery: SinkRecovery<Committable, never>): Promise<void>;
   /** Tells what became of a committable, by asking the outer system. */
@@ -72,7 +79,8 @@ export interface TransactionalSystem<T, Transaction, Committable> {
 }
 
 /**
- * Base class of two-phase-commit sinks: give it a name and connect it to a `TransactionalSystem`.
+ * Base class of two-phase-commit sinks: give it a name, and connect its writers and committers to an
+ * outer system that meets the five demands in the head text of this file.
  *
  * A committable belongs to exactly one transaction. Transactions of aborted checkpoints stay
  * pending and are committed with the next checkpoint that completes. When one commit fails, the
@@ -92,15 +100,13 @@ export abstract class TwoPhaseCommitSink<T, Transaction, Committable> implements
    */
   readonly beginAt: 'first-record' | 'barrier' = 'first-record';
 
-  /** The system for one writer: `begin`, `write`, `preCommit` and `abort` are called. */
   protected abstract connectWriter(
     context: SinkWriterContext,
-  ): TransactionalSystem<T, Transaction, Committable>;
+  ): TransactionalWriter<T, Transaction, Committable>;
 
-  /** The system for committing and recovery, in whatever process: no `begin`, no `write`. */
   protected abstract connectCommitter(
     context: CommitterContext,
-  ): TransactionalSystem<T, Transaction, Committable>;
+  ): TransactionalCommitter<Committable>;
 
   createWriter(context: SinkWriterContext): SinkWriter<T, never, Committable> {
     return new TransactionWriter(this.connectWriter(context), this.beginAt === 'barrier');
@@ -112,36 +118,33 @@ export abstract class TwoPhaseCommitSink<T, Transaction, Committable> implements
 }
 
 class TransactionWriter<T, Transaction, Committable> implements SinkWriter<T, never, Committable> {
-  readonly #system: TransactionalSystem<T, Transaction, Committable>;
+  readonly #outer: TransactionalWriter<T, Transaction, Committable>;
   readonly #beginsAtBarrier: boolean;
   #current: Transaction | null = null;
   #isFinished = false;
 
-  constructor(
-    system: TransactionalSystem<T, Transaction, Committable>,
-    beginsAtBarrier: boolean,
-  ) {
-    this.#system = system;
+  constructor(outer: TransactionalWriter<T, Transaction, Committable>, beginsAtBarrier: boolean) {
+    this.#outer = outer;
     this.#beginsAtBarrier = beginsAtBarrier;
   }
 
   async open(): Promise<void> {
-    await this.#system.open?.();
-    if (this.#beginsAtBarrier) this.#current = this.#system.begin();
+    await this.#outer.open?.();
+    if (this.#beginsAtBarrier) this.#current = this.#outer.begin();
   }
 
   get isWritable(): boolean {
-    return this.#system.isWritable ?? true;
+    return this.#outer.isWritable ?? true;
   }
 
   whenWritable(): Promise<void> {
-    return this.#system.whenWritable?.() ?? Promise.resolve();
+    return this.#outer.whenWritable?.() ?? Promise.resolve();
   }
 
   write(value: T, context: { readonly timestamp: number; readonly watermark: number }): void {
     if (this.#isFinished) throw new Error('a record came after the end of the input');
-    this.#current ??= this.#system.begin();
-    this.#system.write(this.#current, value, context);
+    this.#current ??= this.#outer.begin();
+    this.#outer.write(this.#current, value, context);
   }
 
   prepareCommit(options: {
@@ -152,8 +155,8 @@ class TransactionWriter<T, Transaction, Committable> implements SinkWriter<T, ne
     this.#current = null;
     if (options.endOfInput) this.#isFinished = true;
     const prepared =
-      transaction === null ? null : this.#system.preCommit(transaction, options.checkpointId);
-    if (this.#beginsAtBarrier && !this.#isFinished) this.#current = this.#system.begin();
+      transaction === null ? null : this.#outer.preCommit(transaction, options.checkpointId);
+    if (this.#beginsAtBarrier && !this.#isFinished) this.#current = this.#outer.begin();
     const committable = prepared?.committable ?? null;
     return {
       committables: committable === null ? [] : [committable],
@@ -167,49 +170,49 @@ class TransactionWriter<T, Transaction, Committable> implements SinkWriter<T, ne
     const transaction = this.#current;
     this.#current = null;
     try {
-      if (transaction !== null) await this.#system.abort(transaction);
+      if (transaction !== null) await this.#outer.abort(transaction);
     } finally {
-      await this.#system.close();
+      await this.#outer.close();
     }
   }
 }
 
-class TransactionCommitter<T, Transaction, Committable> implements Committer<Committable, never> {
-  readonly #system: TransactionalSystem<T, Transaction, Committable>;
+class TransactionCommitter<Committable> implements Committer<Committable, never> {
+  readonly #outer: TransactionalCommitter<Committable>;
   #opening: Promise<void> | null = null;
 
-  constructor(system: TransactionalSystem<T, Transaction, Committable>) {
-    this.#system = system;
+  constructor(outer: TransactionalCommitter<Committable>) {
+    this.#outer = outer;
   }
 
   async commit(committables: readonly Committable[]): Promise<void> {
     await this.#open();
-    await allOf(committables, (committable) => this.#system.commit(committable));
+    await allOf(committables, (committable) => this.#outer.commit(committable));
   }
 
   async probe(committable: Committable): Promise<CommittableStatus> {
     await this.#open();
-    return this.#system.probe(committable);
+    return this.#outer.probe(committable);
   }
 
   async recover(recovery: SinkRecovery<Committable, never>): Promise<void> {
     await this.#open();
-    const system = this.#system;
+    const outer = this.#outer;
     await allOf(recovery.committables, (committable) =>
-      system.recoverAndCommit === undefined
-        ? system.commit(committable)
-        : system.recoverAndCommit(committable),
+      outer.recoverAndCommit === undefined
+        ? outer.commit(committable)
+        : outer.recoverAndCommit(committable),
     );
-    await system.recoverAndAbort(recovery);
+    await outer.recoverAndAbort(recovery);
   }
 
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined);
-    await this.#system.close();
+    await this.#outer.close();
   }
 
   #open(): Promise<void> {
-    this.#opening ??= this.#system.open?.() ?? Promise.resolve();
+    this.#opening ??= this.#outer.open?.() ?? Promise.resolve();
     return this.#opening;
   }
 }

@@ -95,7 +95,7 @@ class TcpConnection implements BrokerConnection {
   ): Promise<Response> {
     const body = new WireWriter();
     api.write(body, request, version);
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<Buffer>((resolve, reject) => {
       this.#connection.send<Buffer>(
         api.key,
         version,
@@ -104,15 +104,17 @@ class TcpConnection implements BrokerConnection {
         true,
         api.key !== API_VERSIONS.key,
         (error, response) => {
-          if (error !== null && error !== undefined)
-            return reject(unreachable(this.#address, error));
-          try {
-            resolve(api.read(new WireReader(response), version));
-          } catch (cause) {
-            reject(brokenAnswer(this.#address, api.name, cause));
-          }
+          if (error !== null && error !== undefined) reject(unreachable(this.#address, error));
+          else resolve(response ?? Buffer.alloc(0));
         },
       );
+    });
+    return answered.then((response) => {
+      try {
+        return api.read(new WireReader(response), version);
+      } catch (cause) {
+        throw brokenAnswer(this.#address, api.name, cause);
+      }
     });
   }
 }

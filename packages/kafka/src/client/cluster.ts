@@ -5,7 +5,7 @@
  */
 import type { Clock } from '@weir/core';
 import type { Api } from '../wire/api.ts';
-import { isCoordinatorMove, NONE } from '../wire/error-codes.ts';
+import { isCoordinatorMove, NONE, UNKNOWN_TOPIC_OR_PARTITION } from '../wire/error-codes.ts';
 import { FIND_COORDINATOR, METADATA } from '../wire/metadata.ts';
 import type {
   BrokerAddress,
@@ -14,7 +14,7 @@ import type {
   TopicMetadata,
 } from '../wire/metadata.ts';
 import type { BrokerConnection, Connect } from './broker-connection.ts';
-import { KafkaError, refused } from './kafka-errors.ts';
+import { KafkaError, noSuchTopic, refused } from './kafka-errors.ts';
 import { sleep } from './sleep.ts';
 
 export type Purpose = 'control' | 'fetch' | 'produce';
@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly retryForMs: number;
 }
 
+/** A topic made a moment ago may not be known to every broker yet. */
+const MISSING_TOPIC_MS = 3000;
 const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MAX_MS = 1000;
 
@@ -61,13 +63,16 @@ export class KafkaCluster {
     return this.#topics.get(name) ?? (await this.refreshTopic(name));
   }
 
-  refreshTopic(name: string): Promise<TopicMetadata> {
+  async refreshTopic(name: string): Promise<TopicMetadata> {
+    const missingUntil = this.#options.clock.now() + MISSING_TOPIC_MS;
     return this.retry(async () => {
       const { topics } = await this.metadata([name]);
       const found = topics.find((topic) => topic.name === name);
-      if (found === undefined || found.errorCode !== NONE)
-        throw refused(`topic ${name}`, found?.errorCode ?? 3);
-      return found;
+      if (found?.errorCode === NONE) return found;
+      const code = found?.errorCode ?? UNKNOWN_TOPIC_OR_PARTITION;
+      const isMissing = code === UNKNOWN_TOPIC_OR_PARTITION;
+      if (isMissing && this.#options.clock.now() > missingUntil) throw noSuchTopic(name);
+      throw refused(`topic ${name}`, code);
     });
   }
 
@@ -106,7 +111,7 @@ export class KafkaCluster {
         return await connection.call(api, request);
       } catch (error) {
         failure ??= error;
-        if (!(error instanceof KafkaError && error.isTransient)) throw error;
+        if (!(error instanceof KafkaError && error.isRetriable)) throw error;
       }
     }
     throw failure;
@@ -142,8 +147,8 @@ export class KafkaCluster {
       try {
         return await run();
       } catch (error) {
-        const isTransient = error instanceof KafkaError && error.isTransient;
-        if (!isTransient || this.#isClosed || clock.now() + delayMs > until) throw error;
+        const isRetriable = error instanceof KafkaError && error.isRetriable;
+        if (!isRetriable || this.#isClosed || clock.now() + delayMs > until) throw error;
         await sleep(clock, delayMs);
       }
     }

@@ -6,7 +6,12 @@
  */
 import { StorageUnavailableError, WeirError } from '@weir/core';
 import type { ErrorCode } from '@weir/core';
-import { isAuthorization, isRetriable, nameOf } from '../wire/error-codes.ts';
+import {
+  isAuthorization,
+  isRetriable,
+  nameOf,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../wire/error-codes.ts';
 import type { Api } from '../wire/api.ts';
 
 type Side = 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE';
@@ -17,13 +22,17 @@ export function messageOf(error: unknown): string {
 
 /** A failure that has no side yet; source and sink give it theirs. */
 export class KafkaError extends Error {
+  /** Whether starting the job again from its checkpoint may help. */
   readonly isTransient: boolean;
+  /** Whether the same request may succeed later. */
+  readonly isRetriable: boolean;
   readonly errorCode: number | null;
 
   constructor(
     message: string,
     options: {
       readonly isTransient: boolean;
+      readonly isRetriable?: boolean;
       readonly errorCode?: number;
       readonly cause?: unknown;
     },
@@ -31,6 +40,7 @@ export class KafkaError extends Error {
     super(message, { cause: options.cause });
     this.name = 'KafkaError';
     this.isTransient = options.isTransient;
+    this.isRetriable = options.isRetriable ?? options.isTransient;
     this.errorCode = options.errorCode ?? null;
   }
 }
@@ -96,6 +106,13 @@ export function refused(what: string, code: number, detail: string | null = null
   });
 }
 
+export function noSuchTopic(topic: string): KafkaError {
+  return new KafkaError(`Kafka has no topic ${topic}; create it, or correct the name`, {
+    isTransient: false,
+    errorCode: UNKNOWN_TOPIC_OR_PARTITION,
+  });
+}
+
 /** The error of a source or sink that a failure of Kafka becomes; others pass unchanged. */
 export function asWeirError(side: Side, error: unknown): unknown {
   if (!(error instanceof KafkaError)) return error;
@@ -107,4 +124,13 @@ export function asWeirError(side: Side, error: unknown): unknown {
 
 function detailsOf(error: KafkaError): Readonly<Record<string, unknown>> {
   return error.errorCode === null ? {} : { kafkaError: nameOf(error.errorCode) };
+}
+
+/** Runs a step of a sink; a failure of Kafka becomes one of the sink. */
+export async function asSinkErrors<R>(run: () => Promise<R>): Promise<R> {
+  try {
+    return await run();
+  } catch (error) {
+    throw asWeirError('SINK_UNAVAILABLE', error);
+  }
 }

@@ -80,6 +80,11 @@ export class RecordCursor {
     return this.bytes.subarray(this.valueStart, this.valueStart + this.valueLength);
   }
 
+  valueText(): string | null {
+    if (this.valueLength < 0) return null;
+    return this.bytes.toString('utf8', this.valueStart, this.valueStart + this.valueLength);
+  }
+
   headers(): RecordHeader[] {
     const after = this.#position;
     this.#position = this.#headersStart;

@@ -21,6 +21,7 @@ export const UNKNOWN_PRODUCER_ID = 59;
 export const UNKNOWN_LEADER_EPOCH = 75;
 export const PRODUCER_FENCED = 90;
 export const UNKNOWN_TOPIC_ID = 100;
+export const INCONSISTENT_TOPIC_ID = 103;
 export const TRANSACTIONAL_ID_NOT_FOUND = 105;
 export const TRANSACTION_ABORTABLE = 120;
 

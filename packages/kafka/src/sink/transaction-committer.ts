@@ -1,0 +1,81 @@
+/**
+ * Ends transactions from any process: commits what a completed checkpoint lists, and aborts what dead
+ * attempts left open. A transaction that cannot be committed is an error, never a line in a log.
+ */
+import type {
+  CommittableStatus,
+  CommitterContext,
+  SinkRecovery,
+  TransactionalCommitter,
+} from '@weir/core';
+import type { KafkaCluster } from '../client/cluster.ts';
+import { asSinkErrors } from '../client/kafka-errors.ts';
+import type { KafkaCommittable } from './committable.ts';
+import { lostTransaction } from './lost-transaction.ts';
+import { abortLingering } from './recover-transactions.ts';
+import { transactionPrefix } from './transaction-id.ts';
+import { commitTransaction, outcomeOf, statusOf } from './transaction-outcome.ts';
+
+export interface TransactionSettings {
+  readonly prefix: string;
+  readonly timeoutMs: number;
+  readonly reuseAfterCommits: number;
+  readonly onUnresolvedCommit: 'fail' | 'warn';
+}
+
+/** What a writer of the same thread wants to be told: the id of each committed transaction. */
+export type SlotReleases = Set<(transactionalId: string) => void>;
+
+export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCommittable> {
+  readonly #context: CommitterContext;
+  readonly #cluster: KafkaCluster;
+  readonly #settings: TransactionSettings;
+  readonly #releases: SlotReleases;
+
+  constructor(
+    context: CommitterContext,
+    cluster: KafkaCluster,
+    settings: TransactionSettings,
+    releases: SlotReleases,
+  ) {
+    this.#context = context;
+    this.#cluster = cluster;
+    this.#settings = settings;
+    this.#releases = releases;
+  }
+
+  async commit(committable: KafkaCommittable): Promise<void> {
+    await asSinkErrors(async () => {
+      const outcome = await commitTransaction(this.#cluster, committable);
+      if (outcome !== 'committed' && outcome !== 'pending') {
+        const error = lostTransaction(committable, outcome);
+        if (this.#settings.onUnresolvedCommit === 'fail') throw error;
+        this.#context.logger.log('error', error.message, error.details);
+      }
+      for (const release of this.#releases) release(committable.transactionalId);
+    });
+  }
+
+  async recoverAndAbort({
+    attempt,
+    subtasks,
+  }: SinkRecovery<KafkaCommittable, never>): Promise<void> {
+    const { prefix, timeoutMs } = this.#settings;
+    const full = transactionPrefix(prefix, this.#context);
+    const aborted = await asSinkErrors(() =>
+      abortLingering(this.#cluster, { prefix: full, attempt, subtasks, timeoutMs }),
+    );
+    if (aborted.length > 0)
+      this.#context.logger.log('info', `aborted ${aborted.length} open transaction(s)`, {
+        transactionalIds: aborted,
+      });
+  }
+
+  probe(committable: KafkaCommittable): Promise<CommittableStatus> {
+    return asSinkErrors(async () => statusOf(await outcomeOf(this.#cluster, committable)));
+  }
+
+  close(): Promise<void> {
+    return this.#cluster.close();
+  }
+}

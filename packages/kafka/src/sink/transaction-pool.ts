@@ -1,0 +1,98 @@
+/**
+ * The transactional ids of one writer. The next transaction is initialised ahead, so that one is
+ * ready at every barrier: the broker's clock starts only when a partition is added. A slot is used
+ * again when its commit is acknowledged and so many commits of the writer followed that no retained
+ * checkpoint lists it any more: then its producer id and epoch are needed no longer to prove an
+ * outcome, and the broker's list of ids stays short. Slots of aborted checkpoints stay taken until
+ * their transaction is committed with a later one.
+ */
+import type { KafkaCluster } from '../client/cluster.ts';
+import type { TransactionRef } from '../wire/transactions.ts';
+import { initTransaction } from './begin-transaction.ts';
+import { transactionalId } from './transaction-id.ts';
+import type { Attempt } from './transaction-id.ts';
+
+export interface TransactionPoolOptions {
+  readonly cluster: KafkaCluster;
+  readonly prefix: string;
+  readonly subtask: number;
+  readonly attempt: Attempt;
+  readonly timeoutMs: number;
+  /** Commits of this writer between that of a slot and its next use. */
+  readonly reuseAfterCommits: number;
+}
+
+export class TransactionPool {
+  readonly #options: TransactionPoolOptions;
+  /** Slots that were committed, the oldest first. */
+  readonly #resting: string[] = [];
+  /** Slots whose transaction is open or pending. */
+  readonly #taken = new Set<string>();
+  #slotCount = 0;
+  #ready: TransactionRef | null = null;
+  #preparing: Promise<void> | null = null;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(options: TransactionPoolOptions) {
+    this.#options = options;
+  }
+
+  get isReady(): boolean {
+    return this.#ready !== null;
+  }
+
+  /** Ids made so far: bounded by the checkpoints that are open or retained. */
+  get slotCount(): number {
+    return this.#slotCount;
+  }
+
+  /** Resolves when a transaction can be taken. */
+  async whenReady(): Promise<void> {
+    this.#prepare();
+    await this.#preparing;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  take(): TransactionRef {
+    if (this.#failure !== null) throw this.#failure.error;
+    const ready = this.#ready;
+    if (ready === null) throw new Error('a transaction was begun before one was ready');
+    this.#ready = null;
+    this.#taken.add(ready.transactionalId);
+    this.#prepare();
+    return ready;
+  }
+
+  /** The transaction of this id was committed; ids of other writers are none of its business. */
+  committed(id: string): void {
+    if (this.#taken.delete(id)) this.#resting.push(id);
+  }
+
+  async close(): Promise<void> {
+    await this.#preparing;
+  }
+
+  #prepare(): void {
+    if (this.#ready !== null || this.#preparing !== null) return;
+    const { cluster, timeoutMs } = this.#options;
+    this.#preparing = initTransaction(cluster, this.#nextId(), timeoutMs)
+      .then((ready) => {
+        this.#ready = ready;
+      })
+      .catch((error: unknown) => {
+        this.#failure = { error };
+      })
+      .finally(() => {
+        this.#preparing = null;
+      });
+  }
+
+  #nextId(): string {
+    const { prefix, subtask, attempt, reuseAfterCommits } = this.#options;
+    if (this.#resting.length > reuseAfterCommits) {
+      const oldest = this.#resting.shift();
+      if (oldest !== undefined) return oldest;
+    }
+    return transactionalId(prefix, { subtask, attempt, slot: this.#slotCount++ });
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Finds partitions and gives each to one reader. A partition's start and stop are resolved to numbers
+ * when it is found and stored, so a restore before its first record loses nothing. Partitions found
+ * later start at their beginning. A partition that is gone from the broker's list is reported and
+ * kept: its position stays in state. A topic that was made anew ends the job.
+ */
+import type { SplitEnumerator, SplitEnumeratorContext, Timer } from '@weir/core';
+import type { KafkaCluster } from '../client/cluster.ts';
+import { asWeirError } from '../client/kafka-errors.ts';
+import type { TopicMetadata } from '../wire/metadata.ts';
+import { recreatedTopic } from './fetcher.ts';
+import { splitId } from './kafka-split.ts';
+import type { KafkaEnumeratorState, KafkaSplit } from './kafka-split.ts';
+import { resolveOffsets } from './start-offsets.ts';
+import type { StartPosition, StopPosition } from './start-offsets.ts';
+
+export interface KafkaEnumeratorOptions {
+  readonly topics: readonly string[];
+  readonly start: StartPosition;
+  readonly stop: StopPosition | null;
+  readonly readCommitted: boolean;
+  readonly groupId: string | null;
+  /** `null`: only once, at the start. */
+  readonly discoveryIntervalMs: number | null;
+}
+
+export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumeratorState> {
+  readonly #context: SplitEnumeratorContext<KafkaSplit>;
+  readonly #cluster: KafkaCluster;
+  readonly #options: KafkaEnumeratorOptions;
+  readonly #found = new Map<string, KafkaSplit>();
+  readonly #missing = new Set<string>();
+  #unassigned: KafkaSplit[] = [];
+  #isStarted = false;
+  #discovering: Promise<void> = Promise.resolve();
+  #timer: Timer | null = null;
+  #isClosed = false;
+
+  constructor(
+    context: SplitEnumeratorContext<KafkaSplit>,
+    cluster: KafkaCluster,
+    options: KafkaEnumeratorOptions,
+    restored: KafkaEnumeratorState | undefined,
+  ) {
+    this.#context = context;
+    this.#cluster = cluster;
+    this.#options = options;
+    for (const split of restored?.found ?? []) this.#found.set(splitId(split), split);
+    this.#unassigned = [...(restored?.unassigned ?? [])];
+    this.#isStarted = restored?.isStarted ?? false;
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#discover();
+    } catch (error) {
+      throw asWeirError('SOURCE_UNAVAILABLE', error);
+    }
+    this.#isStarted = true;
+    this.#assign();
+    this.#scheduleDiscovery();
+  }
+
+  handleSplitRequest(): void {
+    // Splits are handed out when found; readers need not ask.
+  }
+
+  addReader(): void {
+    this.#assign();
+  }
+
+  addSplitsBack(splits: readonly KafkaSplit[]): void {
+    this.#unassigned.push(...splits);
+    this.#assign();
+  }
+
+  snapshotState(): KafkaEnumeratorState {
+    return {
+      found: [...this.#found.values()],
+      unassigned: [...this.#unassigned],
+      isStarted: this.#isStarted,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#cluster.close();
+    await this.#discovering.catch(() => undefined);
+  }
+
+  #scheduleDiscovery(): void {
+    const { discoveryIntervalMs } = this.#options;
+    if (discoveryIntervalMs === null || this.#isClosed) return;
+    this.#timer = this.#context.clock.schedule(discoveryIntervalMs, 'kafka-discovery', () => {
+      this.#discovering = this.#discover().then(
+        () => this.#assign(),
+        (error: unknown) => this.#discoveryFailed(asWeirError('SOURCE_UNAVAILABLE', error)),
+      );
+      void this.#discovering.then(() => this.#scheduleDiscovery());
+    });
+  }
+
+  /** A broker that is away is met again at the next discovery; the readers notice it themselves. */
+  #discoveryFailed(error: unknown): void {
+    if (this.#isClosed) return;
+    const isTransient = (error as { kind?: unknown }).kind === 'transient';
+    if (!isTransient) return this.#context.fail(error);
+    this.#context.logger.log('warn', `kafkaSource could not look for partitions: ${String(error)}`);
+  }
+
+  async #discover(): Promise<void> {
+    for (const topic of this.#options.topics) {
+      const metadata = await this.#cluster.refreshTopic(topic);
+      this.#checkKnown(metadata);
+      const added = metadata.partitions
+        .map((it) => it.partition)
+        .filter((partition) => !this.#found.has(`${topic}/${partition}`));
+      if (added.length > 0) await this.#addPartitions(metadata, added);
+    }
+  }
+
+  async #addPartitions(metadata: TopicMetadata, partitions: readonly number[]): Promise<void> {
+    const { start, stop, readCommitted, groupId } = this.#options;
+    const query = { topic: metadata.name, partitions, readCommitted, groupId };
+    const starts = await resolveOffsets(this.#cluster, query, this.#isStarted ? 'earliest' : start);
+    const stops = stop === null ? null : await resolveOffsets(this.#cluster, query, stop);
+    for (const partition of partitions) {
+      const split: KafkaSplit = {
+        topic: metadata.name,
+        topicId: metadata.topicId,
+        partition,
+        next: starts.get(partition) ?? 0,
+        stop: stops === null ? null : (stops.get(partition) ?? 0),
+      };
+      this.#found.set(splitId(split), split);
+      this.#unassigned.push(split);
+    }
+  }
+
+  #checkKnown({ name, topicId, partitions }: TopicMetadata): void {
+    for (const [id, split] of this.#found) {
+      if (split.topic !== name) continue;
+      if (split.topicId !== topicId) throw recreatedTopic(name, split.topicId, topicId);
+      const isThere = partitions.some((it) => it.partition === split.partition);
+      if (isThere) this.#missing.delete(id);
+      else if (!this.#missing.has(id)) {
+        this.#missing.add(id);
+        this.#context.logger.log(
+          'warn',
+          `kafkaSource: the broker no longer lists ${id}; its position is kept`,
+        );
+      }
+    }
+  }
+
+  #assign(): void {
+    if (!this.#isStarted || this.#isClosed) return;
+    const readers = this.#context.registeredReaders();
+    const waiting = this.#unassigned;
+    this.#unassigned = [];
+    for (const split of waiting) {
+      const owner = this.#ownerOf(split);
+      if (readers.includes(owner)) this.#context.assignSplits(owner, [split]);
+      else this.#unassigned.push(split);
+    }
+    // The end of the input is known once everything there was has been handed out.
+    if (this.#options.stop !== null)
+      for (const reader of readers) this.#context.signalNoMoreSplits(reader);
+  }
+
+  #ownerOf({ topic, partition }: KafkaSplit): number {
+    const { parallelism } = this.#context;
+    return (Math.abs(this.#options.topics.indexOf(topic)) + partition) % parallelism;
+  }
+}
