@@ -166,6 +166,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     arguments: options.arguments,
     nextCheckpointId: lastCheckpointId + 1,
     firstCheckpointId,
+    leaderFirstCheckpointId: lastCheckpointId + 1,
     completed,
     owner: options.ownership.self,
     ended: null,

@@ -23,6 +23,7 @@ function record(completed: readonly number[], changes: Partial<JobRecord> = {}):
     arguments: ['--input=a'],
     nextCheckpointId: 100,
     firstCheckpointId: 1,
+    leaderFirstCheckpointId: 1,
     completed: completed.map((checkpointId) => ({
       checkpointId,
       directory: `/c/chk-${checkpointId}`,
@@ -110,6 +111,19 @@ test('checkpoints of runs that were given up are not resumed from', () => {
     type: 'empty',
     isNewRun: false,
     note: 'the earlier run had completed no checkpoint, starts empty',
+  });
+});
+
+test('what a leader published after another took over is not resumed from', () => {
+  const decision = decide({
+    record: record([3], { leaderFirstCheckpointId: 6 }),
+    scanned: [valid(3), valid(4), damaged(5)],
+  });
+  assert.deepEqual(decision, {
+    type: 'resume',
+    directory: '/c/chk-3',
+    checkpointId: 3,
+    skipped: [],
   });
 });
 

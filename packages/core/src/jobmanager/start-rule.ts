@@ -104,8 +104,7 @@ function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
 }
 
 function resume(facts: StartFacts, record: JobRecord): StartDecision {
-  // Ids below belong to runs that were given up on purpose.
-  const mine = facts.scanned.filter((it) => it.checkpointId >= record.firstCheckpointId);
+  const mine = facts.scanned.filter((it) => isOf(record, it.checkpointId));
   const recorded = record.completed.filter((it) => it.checkpointId >= record.firstCheckpointId);
   const newestRecorded = recorded.at(-1) ?? null;
   const valid = newestOf(mine.filter((snapshot) => snapshot.status === 'valid'));
@@ -138,6 +137,13 @@ function resume(facts: StartFacts, record: JobRecord): StartDecision {
     return { type: 'restore', path: record.restoredFrom, isNewRun: false };
   const note = 'the earlier run had completed no checkpoint, starts empty';
   return { type: 'empty', isNewRun: false, note };
+}
+
+/** Not of a run that was given up on purpose, nor of a leader that had lost the lead by then. */
+function isOf(record: JobRecord, checkpointId: number): boolean {
+  if (checkpointId < record.firstCheckpointId) return false;
+  if (checkpointId >= record.leaderFirstCheckpointId) return true;
+  return record.completed.some((it) => it.checkpointId === checkpointId);
 }
 
 function unproven(

@@ -17,6 +17,7 @@ const FIRST: Omit<JobRecord, 'epoch'> = {
   arguments: ['--input', 'orders'],
   nextCheckpointId: 1,
   firstCheckpointId: 1,
+  leaderFirstCheckpointId: 1,
   completed: [],
   owner: { pid: 1, host: 'here', startedAt: 1_700_000_000_000, token: 'cafe' },
   ended: null,

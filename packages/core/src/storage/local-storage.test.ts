@@ -39,6 +39,7 @@ test('leadership on a real disk goes to one, and fences the one before', async (
     arguments: [],
     nextCheckpointId: 1,
     firstCheckpointId: 1,
+    leaderFirstCheckpointId: 1,
     completed: [],
     owner: null,
     ended: null,

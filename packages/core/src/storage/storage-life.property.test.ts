@@ -36,6 +36,7 @@ const FIRST: Omit<JobRecord, 'epoch'> = {
   arguments: [],
   nextCheckpointId: 1,
   firstCheckpointId: 1,
+  leaderFirstCheckpointId: 1,
   completed: [],
   owner: null,
   ended: null,
