@@ -8,7 +8,7 @@ import { toErrorInfo } from '../base/errors.ts';
 import type { Job } from '../api/job.ts';
 import { seededRandom } from '../base/random.ts';
 import { createExchange } from '../network/data-exchange.ts';
-import { GeneralBatchCodec } from '../network/batch-codec.ts';
+import { LearningBatchCodec } from '../network/codec/learning-batch-codec.ts';
 import { FrameCodec } from '../network/frame-codec.ts';
 import { RingLink } from '../network/ring-link.ts';
 import { ThreadSignal } from '../network/thread-signal.ts';
@@ -46,13 +46,15 @@ async function run(data: SlotThreadData): Promise<void> {
     threadOfSlot: (slot) => slot,
     onActivity: () => executor.wakeUp(),
   });
+  // One for all links: channels of the same records share what is generated for them.
+  const batches = new LearningBatchCodec();
   const addLink = (link: LinkBuffers): void =>
     exchange.addLink(
       link.threadId,
       new RingLink({
         ...link,
         peer: new ThreadSignal(link.signal),
-        codec: new FrameCodec(new GeneralBatchCodec()),
+        codec: new FrameCodec(batches),
       }),
     );
   let isAsleep = false;

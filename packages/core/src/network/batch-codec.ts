@@ -19,8 +19,11 @@ import { SerializationError, messageOf } from '../base/errors.ts';
 import type { RecordBatch } from '../base/records.ts';
 
 export interface BatchCodec {
-  /** Throws `SerializationError` naming the place in the value that cannot be encoded. */
-  encode(batch: RecordBatch, output: BinaryWriter): void;
+  /**
+   * Throws `SerializationError` naming the place in the value that cannot be encoded. What is learnt
+   * of the records of a channel may be of use for the next batch of that channel.
+   */
+  encode(batch: RecordBatch, output: BinaryWriter, channelId: number): void;
   /** Throws `SerializationError` for bytes that `encode` did not write. */
   decode(input: BinaryReader): RecordBatch;
 }
@@ -42,8 +45,7 @@ export class GeneralBatchCodec implements BatchCodec {
 
   encode({ values, timestamps }: RecordBatch, output: BinaryWriter): void {
     output.u32(values.length);
-    output.u8(timestamps === null ? 0 : HAS_TIMESTAMPS);
-    if (timestamps !== null) output.bytes(bytesOf(timestamps));
+    writeTimestamps(timestamps, output);
     const exceptions = this.#exceptionsOf(values);
     const simple = exceptions.length === 0 ? values : without(values, exceptions);
     const options = REUSE_BUFFER_MODE | RESET_BUFFER_MODE;
@@ -62,8 +64,7 @@ export class GeneralBatchCodec implements BatchCodec {
 
   decode(input: BinaryReader): RecordBatch {
     const count = input.u32();
-    const hasTimestamps = (input.u8() & HAS_TIMESTAMPS) !== 0;
-    const timestamps = hasTimestamps ? float64sOf(input.bytes(count * 8)) : null;
+    const timestamps = readTimestamps(count, input);
     const values = this.#unpack(input.bytes(input.u32()));
     if (values.length !== count)
       throw new SerializationError(`a batch of ${count} records holds ${values.length} values`);
@@ -99,6 +100,17 @@ function without(values: readonly unknown[], exceptions: readonly number[]): unk
   const rest = [...values];
   for (const index of exceptions) rest[index] = null;
   return rest;
+}
+
+/** `flags u8 · [timestamps f64 × count]` */
+export function writeTimestamps(timestamps: Float64Array | null, output: BinaryWriter): void {
+  output.u8(timestamps === null ? 0 : HAS_TIMESTAMPS);
+  if (timestamps !== null) output.bytes(bytesOf(timestamps));
+}
+
+export function readTimestamps(count: number, input: BinaryReader): Float64Array | null {
+  const hasTimestamps = (input.u8() & HAS_TIMESTAMPS) !== 0;
+  return hasTimestamps ? float64sOf(input.bytes(count * 8)) : null;
 }
 
 function bytesOf(numbers: Float64Array): Uint8Array {

@@ -15,7 +15,7 @@ import { BinaryWriter } from '../base/codec/binary-writer.ts';
 import { SerializationError } from '../base/errors.ts';
 import type { CheckpointTrigger } from '../protocol/messages.ts';
 import type { BatchCodec } from './batch-codec.ts';
-import type { Connection, Frame, WireMessage } from './frame.ts';
+import type { Connection, Frame, FrameMessage, WireMessage } from './frame.ts';
 
 export const HEADER_BYTES = 50;
 
@@ -34,7 +34,7 @@ const END_OF_PARTITION = 7;
 const SUBSCRIBE = 8;
 const CREDIT = 9;
 
-/** Unaligned barrier, idle (not active), end of data that drains. */
+/** Unaligned barrier, idle (not active). */
 const FLAG = 1;
 
 /** Head and body of a message: valid until the next one is encoded. */
@@ -97,7 +97,7 @@ export class FrameCodec {
   #encodeRest(message: WireMessage): Pick<Header, 'kind' | 'position'> & Partial<Header> {
     switch (message.type) {
       case 'frame':
-        return { position: message.position, ...this.#encodeFrame(message.frame) };
+        return { position: message.position, ...this.#encodeFrame(message) };
       case 'subscribe':
         writeU53(this.#payload, message.producerAttempt.epoch);
         writeU53(this.#payload, message.producerAttempt.counter);
@@ -109,10 +109,10 @@ export class FrameCodec {
     }
   }
 
-  #encodeFrame(frame: Frame): Pick<Header, 'kind'> & Partial<Header> {
+  #encodeFrame({ frame, channelId }: FrameMessage): Pick<Header, 'kind'> & Partial<Header> {
     switch (frame.kind) {
       case 'records':
-        this.#batches.encode(frame.batch, this.#payload);
+        this.#batches.encode(frame.batch, this.#payload, channelId);
         return { kind: RECORDS };
       case 'watermark':
         this.#payload.f64(frame.timestamp);
@@ -120,7 +120,7 @@ export class FrameCodec {
       case 'idle':
         return { kind: IDLE, flag: frame.idle };
       case 'endOfData':
-        return { kind: END_OF_DATA, flag: frame.drain };
+        return { kind: END_OF_DATA, checkpointId: frame.savepointId };
       case 'barrier': {
         const { checkpointId, ...rest } = frame.trigger;
         this.#payload.bytes(Buffer.from(JSON.stringify(rest)));
@@ -142,7 +142,7 @@ export class FrameCodec {
       case IDLE:
         return { kind: 'idle', idle: flag };
       case END_OF_DATA:
-        return { kind: 'endOfData', drain: flag };
+        return { kind: 'endOfData', savepointId: checkpointId };
       case BARRIER: {
         const text = Buffer.from(input.bytes(input.remaining)).toString();
         // Written by this class from a trigger; both ends run the same version.

@@ -12,8 +12,11 @@ export type NumberedFrame =
   | { readonly kind: 'records'; readonly batch: RecordBatch }
   | { readonly kind: 'watermark'; readonly timestamp: number }
   | { readonly kind: 'idle'; readonly idle: boolean }
-  /** No records follow. `drain`: also no event time is left, the job ends for good. */
-  | { readonly kind: 'endOfData'; readonly drain: boolean };
+  /**
+   * No records follow, and no event time. `savepointId`: of the savepoint that stops the job for
+   * good, whose barrier follows; 0: the data has ended by itself.
+   */
+  | { readonly kind: 'endOfData'; readonly savepointId: number };
 
 export type BarrierFrame = {
   readonly kind: 'barrier';

@@ -37,7 +37,7 @@ test('frames are numbered in the order of production, control frames carry the n
   partition.broadcastBarrier(trigger(1));
   emitAll(partition, ['z']);
   partition.broadcastIdle(true);
-  partition.broadcastEndOfData(true);
+  partition.broadcastEndOfData(0);
   partition.broadcastCancel(2);
   partition.broadcastEndOfPartition();
   assert.deepEqual(consumer.take(), [
@@ -184,7 +184,7 @@ test('an aborted checkpoint takes back its barrier but no frame', () => {
 
 test('nothing may follow the end of the data, nothing at all the end of the partition', () => {
   const { partition } = createPartition();
-  partition.broadcastEndOfData(false);
+  partition.broadcastEndOfData(0);
   assert.throws(() => partition.broadcastIdle(false), /behind the end of the data/);
   partition.broadcastBarrier(trigger(1));
   partition.broadcastEndOfPartition();

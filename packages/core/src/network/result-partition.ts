@@ -103,8 +103,9 @@ export class ResultPartition {
     this.#broadcast({ kind: 'idle', idle });
   }
 
-  broadcastEndOfData(drain: boolean): void {
-    this.#broadcast({ kind: 'endOfData', drain });
+  /** `savepointId`: of the savepoint that stops the job; 0: the data has ended by itself. */
+  broadcastEndOfData(savepointId: number): void {
+    this.#broadcast({ kind: 'endOfData', savepointId });
   }
 
   /** Aligned: the barrier goes behind everything emitted so far, so `mark` equals `e`. */

@@ -24,6 +24,12 @@ export class BinaryWriter {
     this.#length = 0;
   }
 
+  /** Takes back what was written behind the first `length` bytes. */
+  truncate(length: number): void {
+    assert(length <= this.#length, 'cannot truncate to more than was written');
+    this.#length = length;
+  }
+
   u8(value: number): void {
     this.#reserve(1);
     this.#buffer[this.#length++] = value;
@@ -57,6 +63,12 @@ export class BinaryWriter {
     this.varint(sizeBytes);
     this.#reserve(sizeBytes);
     this.#length += this.#buffer.write(value, this.#length);
+  }
+
+  /** Characters without a length: one byte each, for text that is ASCII, or two each. */
+  text(value: string, encoding: 'latin1' | 'utf16le'): void {
+    this.#reserve(encoding === 'latin1' ? value.length : value.length * 2);
+    this.#length += this.#buffer.write(value, this.#length, encoding);
   }
 
   /** The bytes from `start` to `end` as they are, without a length. */
