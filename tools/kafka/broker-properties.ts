@@ -7,6 +7,7 @@
 export interface BrokerPorts {
   readonly broker: number;
   readonly controller: number;
+  readonly proxied: number;
 }
 
 /** User names and passwords of a broker with rights. */
@@ -16,18 +17,27 @@ export const LIMITED = { username: 'weir', password: 'weir-secret' } as const;
 export function brokerProperties(
   ports: BrokerPorts,
   logDirectory: string,
-  options: { readonly acl: boolean; readonly overrides: Readonly<Record<string, string>> },
+  options: {
+    readonly acl: boolean;
+    /** Where a proxy listens whose clients are to be sent back to it; `null`: there is none. */
+    readonly proxyPort: number | null;
+    readonly overrides: Readonly<Record<string, string>>;
+  },
 ): string {
   const client = options.acl ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
+  const own = `CLIENT://127.0.0.1:${ports.broker}`;
+  const hasProxy = options.proxyPort !== null;
+  const proxied = hasProxy ? `,PROXIED://127.0.0.1:${ports.proxied}` : '';
+  const advertised = hasProxy ? `,PROXIED://127.0.0.1:${options.proxyPort}` : '';
   const settings: Record<string, string> = {
     'process.roles': 'broker,controller',
     'node.id': '1',
     'controller.quorum.bootstrap.servers': `127.0.0.1:${ports.controller}`,
-    listeners: `CLIENT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
-    'advertised.listeners': `CLIENT://127.0.0.1:${ports.broker}`,
+    listeners: `${own}${proxied},CONTROLLER://127.0.0.1:${ports.controller}`,
+    'advertised.listeners': `${own}${advertised}`,
     'inter.broker.listener.name': 'CLIENT',
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': `CONTROLLER:PLAINTEXT,CLIENT:${client}`,
+    'listener.security.protocol.map': `CONTROLLER:PLAINTEXT,CLIENT:${client},PROXIED:PLAINTEXT`,
     'log.dirs': logDirectory,
     'num.partitions': '1',
     'default.replication.factor': '1',

@@ -25,12 +25,15 @@ export interface BrokerOptions {
   /** Users, passwords and rights: everything but the super user must be allowed. */
   readonly acl?: boolean;
   readonly overrides?: Readonly<Record<string, string>>;
+  /** Port of a proxy in front of a second listener; the proxy's target is `proxiedPort`. */
+  readonly proxyPort?: number;
 }
 
 export interface Broker {
   readonly host: string;
   readonly port: number;
   readonly address: string;
+  readonly proxiedPort: number;
   /** Whether this process started it, and so can kill and restart it. */
   readonly isOwn: boolean;
   /** Runs a class of Kafka's own tools and answers what it prints. */
@@ -48,18 +51,22 @@ export async function startBroker(options: BrokerOptions = {}): Promise<Broker |
   const jars = await kafkaJars();
   if (jars.classPath === null) return jars.reason;
   const running = process.env['WEIR_TEST_KAFKA'];
-  if (running !== undefined && options.acl !== true && options.overrides === undefined)
-    return new RunningBroker(running, jars.classPath);
+  if (running !== undefined && isPlain(options)) return new RunningBroker(running, jars.classPath);
   const broker = new OwnBroker(jars.classPath, options);
   await broker.format();
   await broker.start();
   return broker;
 }
 
+function isPlain({ acl, overrides, proxyPort }: BrokerOptions): boolean {
+  return acl !== true && overrides === undefined && proxyPort === undefined;
+}
+
 class RunningBroker implements Broker {
   readonly host: string;
   readonly port: number;
   readonly address: string;
+  readonly proxiedPort = 0;
   readonly isOwn = false;
   readonly #classPath: string;
 
@@ -96,6 +103,7 @@ class OwnBroker implements Broker {
   readonly host = '127.0.0.1';
   readonly isOwn = true;
   port = 0;
+  proxiedPort = 0;
   readonly #classPath: string;
   readonly #options: BrokerOptions;
   readonly #folder = mkdtempSync(join(tmpdir(), 'weir-kafka-'));
@@ -112,12 +120,13 @@ class OwnBroker implements Broker {
   }
 
   async format(): Promise<void> {
-    const [broker = 0, controller = 0] = await freePorts(2);
+    const [broker = 0, controller = 0, proxied = 0] = await freePorts(3);
     this.port = broker;
-    const acl = this.#options.acl ?? false;
-    const overrides = this.#options.overrides ?? {};
-    const ports = { broker, controller };
-    const properties = brokerProperties(ports, join(this.#folder, 'data'), { acl, overrides });
+    this.proxiedPort = proxied;
+    const { acl = false, overrides = {}, proxyPort = null } = this.#options;
+    const settings = { acl, overrides, proxyPort };
+    const ports = { broker, controller, proxied };
+    const properties = brokerProperties(ports, join(this.#folder, 'data'), settings);
     writeFileSync(join(this.#folder, 'server.properties'), properties);
     writeFileSync(join(this.#folder, 'log4j2.properties'), LOG4J_PROPERTIES);
     writeFileSync(join(this.#folder, 'admin.properties'), acl ? adminProperties() : '');

@@ -66,9 +66,13 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
       abortLingering(this.#cluster, { prefix: full, attempt, subtasks, timeoutMs }),
     );
     if (aborted.length > 0)
-      this.#context.logger.log('info', `aborted ${aborted.length} open transaction(s)`, {
-        transactionalIds: aborted,
-      });
+      this.#context.logger.log(
+        'info',
+        `kafkaSink: aborted ${aborted.length} transaction(s) of dead attempts`,
+        {
+          transactionalIds: aborted,
+        },
+      );
   }
 
   probe(committable: KafkaCommittable): Promise<CommittableStatus> {

@@ -79,9 +79,9 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
     for (let index = 0; index < count; index++) {
       const partition = this.#partitions[(this.#turn + index) % count];
       if (partition === undefined || !partition.advance()) continue;
-      this.#turn = (this.#turn + index) % count;
+      // The others come first next time: no partition runs ahead in event time.
+      this.#turn = (this.#turn + index + 1) % count;
       this.#read(partition, output);
-      if (output.remaining > 0) this.#turn++;
       this.#fetcher.wake();
       return 'more';
     }
