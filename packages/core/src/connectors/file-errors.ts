@@ -11,6 +11,7 @@ const NEEDS_A_PERSON = new Set([
   'EPERM',
   'EROFS',
   'ENOTDIR',
+  'ELOOP',
   'EISDIR',
   'ENAMETOOLONG',
 ]);

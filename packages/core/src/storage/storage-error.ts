@@ -50,6 +50,11 @@ const REASONS: Readonly<Record<string, Reason>> = {
     advice: 'check the path',
     permanent: true,
   },
+  ELOOP: {
+    text: 'its symbolic links lead back to themselves',
+    advice: 'check the links in the path',
+    permanent: true,
+  },
   EISDIR: { text: 'it is a folder, not a file', advice: 'check the path', permanent: true },
   ENOTEMPTY: {
     text: 'the folder is not empty',
