@@ -4,13 +4,14 @@
  */
 import type { StreamNode } from '../../api/stream-graph.ts';
 import type { RuntimeContext } from '../../api/functions.ts';
-import { assert } from '../../base/assert.ts';
+import { assert, AssertionError } from '../../base/assert.ts';
 import { keyGroupRange } from '../../base/key-groups.ts';
+import { isWeirError, messageOf, UserFunctionError } from '../../base/errors.ts';
 import type { WeirError } from '../../base/errors.ts';
 import { InputGate } from '../../network/input-gate.ts';
 import { ALL_CHANNELS, createPartitioner } from '../../network/partitioner.ts';
 import { ResultPartition } from '../../network/result-partition.ts';
-import type { JobEdge, JobVertex } from '../../protocol/job-graph.ts';
+import type { JobEdge, JobOperator, JobVertex } from '../../protocol/job-graph.ts';
 import type { EnumeratorEvent, TaskDeployment } from '../../protocol/messages.ts';
 import { HeapKeyedStateBackend } from '../../state/heap/heap-keyed-state-backend.ts';
 import { OperatorStateBackend } from '../../state/operator/operator-state-backend.ts';
@@ -202,7 +203,12 @@ function buildPartition(
   const output: Output = {
     collect(value, timestamp) {
       counters.recordsOut++;
-      const channel = select(value);
+      let channel: number;
+      try {
+        channel = select(value);
+      } catch (error) {
+        throw routingFailure(error, operator);
+      }
       if (channel === ALL_CHANNELS) partition.emitToAll(value, timestamp);
       else partition.emit(channel, value, timestamp);
     },
@@ -210,6 +216,18 @@ function buildPartition(
     emitIdle: (idle) => partition.broadcastIdle(idle),
   };
   return { edge, partition, output };
+}
+
+/** What a key function or partitioner threw, for people who look for it in their code. */
+function routingFailure(error: unknown, { uid, name, location }: JobOperator): unknown {
+  if (isWeirError(error) || error instanceof AssertionError) return error;
+  const operator = uid ?? name;
+  const place = location === null ? '' : ` (${location})`;
+  return new UserFunctionError(
+    `the key function or partitioner behind operator "${operator}"${place} threw: ` +
+      messageOf(error),
+    { cause: error, details: { operator } },
+  );
 }
 
 function buildGate(
