@@ -98,7 +98,7 @@ export function ledgerSink<T>(
 function createWriter<T>(
   ledger: Ledger<T>,
   options: LedgerOptions,
-  { subtask, attempt }: SinkWriterContext,
+  { jobId, subtask, attempt }: SinkWriterContext,
 ): SinkWriter<T, never, Committable> {
   let values: T[] = [];
   let count = 0;
@@ -113,7 +113,7 @@ function createWriter<T>(
       options.onPrepare?.(checkpointId);
       const durable = Promise.resolve();
       if (values.length === 0) return { committables: [], writerStates: [], durable };
-      const id = `${subtask}-${attempt.epoch}.${attempt.counter}-${count++}`;
+      const id = `${jobId}-${subtask}-${attempt.epoch}.${attempt.counter}-${count++}`;
       ledger.prepare({ id, subtask, attempt, values });
       values = [];
       return { committables: [{ id }], writerStates: [], durable };

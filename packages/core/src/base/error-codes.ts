@@ -25,6 +25,7 @@ export const ERROR_CODES = {
   CHECKPOINT_DECLINED: 'A checkpoint was refused or aborted.',
   CHECKPOINT_EXPIRED: 'A checkpoint did not complete within its time-out.',
   CHECKPOINT_FAILURES: 'More checkpoints failed in a row than are tolerated.',
+  STOP_INCOMPLETE: 'The savepoint that stops a job is complete, but the job did not finish.',
   STATE_CORRUPT: 'Bytes of a snapshot are not what was written.',
   STATE_INCOMPATIBLE: 'Stored state does not fit the job that is to be restored from it.',
   STORAGE_UNAVAILABLE: 'A storage location cannot be read or written.',

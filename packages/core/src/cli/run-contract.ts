@@ -19,6 +19,34 @@ export interface LoadedJob {
   readonly bundleUrl: string | null;
 }
 
+/** A snapshot that was asked for. */
+export interface TakenSnapshot {
+  readonly checkpointId: number;
+  /** Its folder; null: it is kept in memory. */
+  readonly path: string | null;
+}
+
+/** Operates a run while it goes on. What comes to nothing is rejected with the reason. */
+export interface RunControl {
+  readonly jobId: JobId;
+  triggerCheckpoint(): Promise<TakenSnapshot>;
+  /**
+   * Takes a savepoint into a new folder in `directory`, a path or `file:` URI; by default in
+   * `execution.checkpointing.savepoint-dir`.
+   */
+  triggerSavepoint(directory?: string): Promise<TakenSnapshot>;
+  /**
+   * Ends the job with a savepoint, to go on from it later. `drain`: event time first comes to its
+   * end and operators flush, for a job that is not to go on. Resolves when the job is FINISHED.
+   */
+  stopWithSavepoint(options?: {
+    readonly directory?: string;
+    readonly drain?: boolean;
+  }): Promise<TakenSnapshot>;
+  /** The job ends CANCELED. */
+  cancel(): void;
+}
+
 export interface RunOptions {
   readonly job: LoadedJob;
   /** The job's own arguments, as given: `['--input', 'a.txt']`. */
@@ -39,6 +67,8 @@ export interface RunOptions {
   /** Absolute; null: nothing is kept (`runJob` of a job object). */
   readonly dataDirectory: string | null;
   readonly listener: (event: RunEvent) => void;
+  /** Called once, before the job starts. */
+  readonly onStart?: ((run: RunControl) => void) | undefined;
   /** `cancel`: end CANCELED; `suspend`: stop and keep everything for a resume (SIGINT, SIGTERM). */
   readonly stop?: { onStop(callback: (how: 'cancel' | 'suspend') => void): void };
 }

@@ -8,8 +8,10 @@ export { runJob } from './run-job.ts';
 export type { RunJobOptions } from './run-job.ts';
 export type {
   LoadedJob,
+  RunControl,
   RunEvent,
   RunOptions,
   RunOutcome,
+  TakenSnapshot,
   VertexProgress,
 } from '../cli/run-contract.ts';

@@ -22,6 +22,7 @@ import { InThreadSlots } from './in-thread-slots.ts';
 import { holdLease, livingOwner, thisProcess } from './process-owner.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import { realClock } from './real-clock.ts';
+import { runControl } from './run-control.ts';
 import type { RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
@@ -97,6 +98,7 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
       fileSystem: new LocalFileSystem(),
       logger,
       listener: reporter,
+      workingDirectory: process.cwd(),
       send: (slot, message) => slots.send(slot, message),
     },
     prepared,
@@ -117,6 +119,7 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
       printed: (line) => listener({ type: 'printed', line }),
       logger,
     });
+    options.onStart?.(runControl(master));
     options.stop?.onStop((how) => (how === 'cancel' ? master.cancel() : master.suspend()));
     master.start();
     const ended = await master.ended;

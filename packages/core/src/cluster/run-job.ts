@@ -10,7 +10,7 @@ import { Configuration } from '../base/configuration.ts';
 import { fromErrorInfo, JobSubmissionError } from '../base/errors.ts';
 import type { JobId } from '../base/ids.ts';
 import { JOB_ID_PATTERN } from '../base/ids.ts';
-import type { RunEvent, RunOptions, RunOutcome } from '../cli/run-contract.ts';
+import type { RunControl, RunEvent, RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { runLocal } from './local-run.ts';
 
 export interface RunJobOptions {
@@ -35,6 +35,8 @@ export interface RunJobOptions {
   readonly append?: boolean;
   /** Told everything that happens. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** Called once before the job starts, with what operates it: savepoints, stop, cancel. */
+  readonly onStart?: (run: RunControl) => void;
   /** Cancels the job: it ends CANCELED. */
   readonly signal?: AbortSignal;
 }
@@ -103,6 +105,7 @@ function runOptions(options: RunJobOptions): Omit<RunOptions, 'job'> {
           ? dataDirectory
           : resolve(dataDirectory),
     listener: options.onEvent ?? ((): void => undefined),
+    onStart: options.onStart,
     stop: {
       onStop(callback) {
         if (signal?.aborted === true) callback('cancel');

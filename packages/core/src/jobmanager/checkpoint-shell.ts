@@ -229,12 +229,8 @@ export class CheckpointShell {
         return this.#reportEnd(effect);
       case 'requestCompleted':
         return this.#answer(effect.requestId)?.resolve(effect.checkpoint);
-      case 'requestFailed': {
-        const { requestId, reason, message } = effect;
-        const code = reason === 'CHECKPOINT_EXPIRED' ? reason : 'CHECKPOINT_DECLINED';
-        const error = new WeirError('declined', message, { code, details: { reason } });
-        return this.#answer(requestId)?.reject(error);
-      }
+      case 'requestFailed':
+        return this.#answer(effect.requestId)?.reject(requestFailed(effect));
     }
   }
 
@@ -424,4 +420,12 @@ function sizeOf(metadata: {
   return metadata.vertices
     .flatMap((vertex) => vertex.subtasks)
     .reduce((sum, subtask) => sum + subtask.sizeBytes, 0);
+}
+
+function requestFailed({
+  reason,
+  message,
+}: Extract<CoordinatorEffect, { type: 'requestFailed' }>): WeirError {
+  const code = reason === 'CHECKPOINT_EXPIRED' ? reason : 'CHECKPOINT_DECLINED';
+  return new WeirError('declined', message, { code, details: { reason } });
 }

@@ -17,6 +17,8 @@ export interface JobMasterPlatform {
   readonly fileSystem: FileSystem;
   readonly logger: Logger;
   readonly listener: JobMasterListener;
+  /** Where relative paths of the user begin; by default at the root. */
+  readonly workingDirectory?: string;
   /** Takes a message to the thread that runs the slot. */
   send(slot: number, message: TaskManagerMessage): void;
 }
@@ -35,6 +37,9 @@ export function createJobMaster(
     jobGraph: state.jobGraph,
     streamGraph: prepared.streamGraph,
     checkpointing: checkpointSettings(configuration),
+    savepointDirectory: configuration.get('execution.checkpointing.savepoint-dir'),
+    workingDirectory: platform.workingDirectory ?? '/',
+    checkpointHistoryMax: configuration.get('web.checkpoints.history'),
     restartStrategy: restartSettings(configuration),
     failoverStrategy: failoverStrategy(configuration),
     maxRepeatedFailures: configuration.get('weir.restart-strategy.max-repeated-failures'),

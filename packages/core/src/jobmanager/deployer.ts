@@ -18,7 +18,7 @@ import { assignState } from '../protocol/execution/state-assignment.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { TaskManagerMessage, TaskRestore } from '../protocol/messages.ts';
 import type { SlotLayout } from '../protocol/slots/slot-layout.ts';
-import type { CoordinatorSnapshot } from '../protocol/snapshot.ts';
+import type { CoordinatorSnapshot, SnapshotKind } from '../protocol/snapshot.ts';
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
 import type { InitialRestore } from './job-master.ts';
 import { recoverSinks } from './sink-recovery.ts';
@@ -51,13 +51,28 @@ export interface RestorePoint {
   readonly lastId: number;
 }
 
+/** A snapshot that tasks were restored from. */
+export interface RestoredSnapshot {
+  readonly checkpointId: number;
+  readonly kind: SnapshotKind;
+  readonly directory: string;
+}
+
 interface Restores {
+  readonly snapshot: RestoredSnapshot | null;
   /** With the maximum parallelism that the snapshot demands. */
   readonly jobGraph: JobGraph;
   readonly checkpointId: number;
   readonly restores: ReadonlyMap<SubtaskKey, TaskRestore>;
   readonly coordinators: ReadonlyMap<OperatorId, CoordinatorSnapshot>;
 }
+
+const NOTHING: Omit<Restores, 'jobGraph'> = {
+  snapshot: null,
+  checkpointId: 0,
+  restores: new Map(),
+  coordinators: new Map(),
+};
 
 export class Deployer {
   /** Present source coordinators by operator. */
@@ -73,8 +88,14 @@ export class Deployer {
     this.#channels = channelsOf(options.jobGraph);
   }
 
-  /** Sends what is not outdated by then, and says so by `deployed`. One at a time. */
-  deploy(effect: Extract<JobEffect, { type: 'deploy' }>, point: RestorePoint): Promise<void> {
+  /**
+   * Sends what is not outdated by then, and says so by `deployed`. One at a time. Resolves with
+   * what it restored.
+   */
+  deploy(
+    effect: Extract<JobEffect, { type: 'deploy' }>,
+    point: RestorePoint,
+  ): Promise<RestoredSnapshot | null> {
     const result = this.#queue.then(() => this.#deploy(effect, point));
     this.#queue = result.catch(() => undefined);
     return result;
@@ -88,10 +109,10 @@ export class Deployer {
   async #deploy(
     { scope, executions }: Extract<JobEffect, { type: 'deploy' }>,
     point: RestorePoint,
-  ): Promise<void> {
+  ): Promise<RestoredSnapshot | null> {
     const restored = await this.#restoresOf(point.latest);
     const present = executions.filter((execution) => this.#options.job.mayDeploy(execution));
-    if (present.length === 0) return;
+    if (present.length === 0) return null;
     const { fileSystem, clock, random, logger } = this.#options;
     const environment = { fileSystem, clock, random, logger };
     await recoverSinks({ ...this.#options, environment }, present, restored.restores);
@@ -113,13 +134,13 @@ export class Deployer {
       this.#options.sendTo(execution, { type: 'deployTask', deployment });
       this.#options.deployed(execution);
     }
+    return restored.snapshot;
   }
 
   async #restoresOf(latest: CompletedCheckpoint | null): Promise<Restores> {
     const { initial, storage } = this.#options;
     const { jobGraph } = this.#options;
-    if (latest === null && initial === null)
-      return { jobGraph, checkpointId: 0, restores: new Map(), coordinators: new Map() };
+    if (latest === null && initial === null) return { ...NOTHING, jobGraph };
     const id = latest?.checkpointId ?? initial?.metadata.checkpointId;
     if (this.#cached !== null && this.#cached.checkpointId === id) return this.#cached;
     const isInitial = latest === null || latest.checkpointId === initial?.metadata.checkpointId;
@@ -130,7 +151,9 @@ export class Deployer {
       // Within a run the graph stays as it is; the choice was made when the run started.
       allowNonRestored: this.#options.allowNonRestored,
     });
-    this.#cached = { checkpointId: metadata.checkpointId, ...assigned };
+    const { checkpointId, kind } = metadata;
+    const snapshot = { checkpointId, kind, directory };
+    this.#cached = { snapshot, checkpointId, ...assigned };
     return this.#cached;
   }
 

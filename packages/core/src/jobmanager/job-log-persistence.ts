@@ -26,8 +26,8 @@ export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersi
       discarded.add(checkpointId);
       return Promise.resolve();
     },
-    async ended(status: FinalStatus) {
-      const ended = { status, at: wallTime() };
+    async ended(status: FinalStatus, savepoint: string | null) {
+      const ended = { status, at: wallTime(), savepoint };
       await log.update((record) => ({ ...record, ended, owner: null }));
     },
   };

@@ -7,7 +7,7 @@
 import type { StreamGraph } from '../api/stream-graph.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import type { ErrorInfo } from '../base/errors.ts';
-import { isWeirError, toErrorInfo, WeirError } from '../base/errors.ts';
+import { fromErrorInfo, isWeirError, toErrorInfo, WeirError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { ExecutionRef, JobId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -21,6 +21,7 @@ import type { JobGraph } from '../protocol/job-graph.ts';
 import type {
   JobManagerMessage,
   JobStatus,
+  StopMode,
   TaskManagerMessage,
   TaskMetrics,
 } from '../protocol/messages.ts';
@@ -29,8 +30,11 @@ import type { SlotLayout } from '../protocol/slots/slot-layout.ts';
 import type { SnapshotMetadata } from '../protocol/snapshot.ts';
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
 import { CheckpointShell } from './checkpoint-shell.ts';
+import { CheckpointStatistics } from './checkpoint-statistics.ts';
 import { Deployer } from './deployer.ts';
 import type { JobPersistence } from './job-persistence.ts';
+import { RunHistory } from './run-history.ts';
+import { savepointDirectory } from './savepoint-directory.ts';
 
 /** What a run starts from. */
 export interface InitialRestore {
@@ -48,8 +52,14 @@ export interface JobMasterOptions {
   readonly random: Random;
   readonly fileSystem: FileSystem;
   readonly logger: Logger;
-  /** `null`: checkpoints are off. */
-  readonly checkpointing: CheckpointCoordinatorConfig | null;
+  /** Without an interval there are only checkpoints and savepoints that somebody asks for. */
+  readonly checkpointing: CheckpointCoordinatorConfig;
+  /** `execution.checkpointing.savepoint-dir`, as configured. */
+  readonly savepointDirectory: string | null;
+  /** Where relative paths of the user begin. */
+  readonly workingDirectory: string;
+  /** Ended checkpoints that are remembered for people. */
+  readonly checkpointHistoryMax: number;
   /** Files of several checkpoints that are no longer needed are removed at once. */
   readonly parallelCleaning: boolean;
   readonly restartStrategy: RestartStrategyConfig;
@@ -98,7 +108,9 @@ export class JobMaster {
   readonly #options: JobMasterOptions;
   readonly #slots: SlotLayout;
   readonly #job: JobExecution;
-  readonly #checkpoints: CheckpointShell | null;
+  readonly #checkpoints: CheckpointShell;
+  readonly #history: RunHistory;
+  readonly #statistics: CheckpointStatistics;
   readonly #deployer: Deployer;
   readonly #timers = new Set<Timer>();
   readonly #done: PromiseWithResolvers<{ status: JobStatus; error: ErrorInfo | null }>;
@@ -106,12 +118,17 @@ export class JobMaster {
   #isHandling = false;
   #lastFailure: ErrorInfo | null = null;
   #pendingTasks = 0;
+  /** Complete: what fails from here on ends the job. */
+  #stopSavepoint: CompletedCheckpoint | null = null;
 
   constructor(options: JobMasterOptions) {
     this.#options = options;
     this.#done = Promise.withResolvers();
     this.#slots = slotLayoutOf(options.jobGraph);
     this.#job = new JobExecution(options);
+    const wallTime = (): number => options.clock.wallTime();
+    this.#history = new RunHistory(wallTime);
+    this.#statistics = new CheckpointStatistics(options.checkpointHistoryMax, wallTime);
     this.#deployer = new Deployer({
       ...options,
       slots: this.#slots,
@@ -120,18 +137,38 @@ export class JobMaster {
       deployed: (execution) => this.#handle({ type: 'deployed', execution }),
       failGlobally: (error) => this.#failGlobally(error),
     });
-    this.#checkpoints =
-      options.checkpointing === null
-        ? null
-        : new CheckpointShell({
-            ...options,
-            config: options.checkpointing,
-            executions: () => this.#job.executions(),
-            sources: this.#deployer.sources,
-            sendTo: (execution, message) => this.#sendTo(execution, message),
-            failJob: (error) => this.#failGlobally(error),
-            fenced: (error) => this.#failFinally(error),
-          });
+    this.#checkpoints = new CheckpointShell({
+      ...options,
+      config: options.checkpointing,
+      executions: () => this.#job.executions(),
+      sources: this.#deployer.sources,
+      statistics: this.#statistics,
+      sendTo: (execution, message) => this.#sendTo(execution, message),
+      failJob: (error) => this.#failGlobally(error),
+      stopped: (savepoint) => this.#stopping(savepoint),
+      fenced: (error) => this.#failFinally(error),
+    });
+  }
+
+  get jobId(): JobId {
+    return this.#options.jobId;
+  }
+
+  get jobGraph(): JobGraph {
+    return this.#options.jobGraph;
+  }
+
+  get checkpointing(): CheckpointCoordinatorConfig {
+    return this.#options.checkpointing;
+  }
+
+  /** When what happened. */
+  get history(): RunHistory {
+    return this.#history;
+  }
+
+  get statistics(): CheckpointStatistics {
+    return this.#statistics;
   }
 
   get status(): JobStatus {
@@ -147,9 +184,9 @@ export class JobMaster {
     return this.#done.promise;
   }
 
-  /** The newest completed checkpoint. */
+  /** The newest completed checkpoint, or the savepoint that stopped the job. */
   get latestCheckpoint(): CompletedCheckpoint | null {
-    return this.#checkpoints?.latestCompleted ?? null;
+    return this.#stopSavepoint ?? this.#checkpoints.latestCompleted;
   }
 
   /** Unless the run was stopped before it began. */
@@ -167,6 +204,34 @@ export class JobMaster {
     this.#handle({ type: 'suspend' });
   }
 
+  /** Takes a checkpoint now; rejected with the reason when it comes to nothing. */
+  triggerCheckpoint(): Promise<CompletedCheckpoint> {
+    return this.#checkpoints.request({ kind: 'checkpoint', targetDirectory: null, stop: null });
+  }
+
+  /**
+   * Takes a savepoint into a new folder in `directory` (a path or a `file:` URI; `null`: the
+   * configured one) while the job goes on; rejected with the reason when it comes to nothing.
+   */
+  async triggerSavepoint(directory: string | null): Promise<CompletedCheckpoint> {
+    const targetDirectory = this.#savepointDirectory(directory);
+    return this.#checkpoints.request({ kind: 'savepoint', targetDirectory, stop: null });
+  }
+
+  /**
+   * Ends the job with a savepoint, from which it can go on. Resolves when the job is FINISHED.
+   * Rejected: before the savepoint was complete, and the job goes on; or after, naming the path,
+   * and the job is FAILED.
+   */
+  async stopWithSavepoint(stop: StopMode, directory: string | null): Promise<CompletedCheckpoint> {
+    const targetDirectory = this.#savepointDirectory(directory);
+    const wanted = { kind: 'savepoint', targetDirectory, stop } as const;
+    const savepoint = await this.#checkpoints.request(wanted);
+    const { status, error } = await this.ended;
+    if (status === 'FINISHED') return savepoint;
+    throw fromErrorInfo(error ?? stopIncomplete(savepoint, `the job is ${status}`));
+  }
+
   /** The thread of these slots died. */
   slotsLost(slots: readonly number[], error: unknown): void {
     this.#handle({ type: 'slotsLost', slots, error: toErrorInfo(error) });
@@ -175,10 +240,9 @@ export class JobMaster {
   /** A message from a task. */
   receive(message: JobManagerMessage): void {
     if (message.type === 'taskMetrics') {
-      this.#options.listener.metrics(
-        message.metrics.filter(({ execution }) => this.#job.isPresent(execution)),
-      );
-      return;
+      const present = message.metrics.filter(({ execution }) => this.#job.isPresent(execution));
+      this.#history.metricsReported(present);
+      return this.#options.listener.metrics(present);
     }
     if (message.type === 'taskStateChanged') return this.#taskStateChanged(message);
     if (message.type === 'enumeratorEvent') {
@@ -187,20 +251,33 @@ export class JobMaster {
         this.#deployer.sources.get(operatorId)?.handle(execution.subtask, event);
       return;
     }
-    this.#checkpoints?.receive(message);
+    this.#checkpoints.receive(message);
+  }
+
+  #savepointDirectory(asked: string | null): string {
+    const { savepointDirectory: configured, workingDirectory } = this.#options;
+    return savepointDirectory(asked, configured, workingDirectory);
+  }
+
+  /** From here on the job ends, one way or the other. */
+  #stopping(savepoint: CompletedCheckpoint): void {
+    this.#stopSavepoint = savepoint;
+    if (this.#job.status === 'RUNNING' && this.#job.isAllRunning) return;
+    const cause = this.#lastFailure?.message ?? `the job is ${this.#job.status}`;
+    this.#handle({ type: 'failFinally', error: stopIncomplete(savepoint, cause) });
   }
 
   #taskStateChanged(message: Extract<JobManagerMessage, { type: 'taskStateChanged' }>): void {
     const isPresent = this.#job.isPresent(message.execution);
     this.#handle(message);
     if (isPresent && message.state === 'FINISHED')
-      this.#checkpoints?.taskFinished(message.execution);
+      this.#checkpoints.taskFinished(message.execution);
     this.#startCheckpointsWhenRunning();
   }
 
   /** Every task runs for the first time, or again: periodic checkpoints begin. */
   #startCheckpointsWhenRunning(): void {
-    if (this.#job.status === 'RUNNING' && this.#job.isAllRunning) this.#checkpoints?.start();
+    if (this.#job.status === 'RUNNING' && this.#job.isAllRunning) this.#checkpoints.start();
   }
 
   /** An event that comes while effects are carried out (a listener cancels) waits for its turn. */
@@ -210,13 +287,32 @@ export class JobMaster {
     this.#isHandling = true;
     try {
       for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
-        const { clock, random } = this.#options;
-        const moment = { now: clock.now(), draw: random.next() };
-        for (const effect of this.#job.handle(next, moment)) this.#apply(effect);
+        const failure = this.#failureOf(next);
+        if (failure !== null) this.#handleNow(failure);
+        this.#handleNow(next);
       }
     } finally {
       this.#isHandling = false;
     }
+  }
+
+  #handleNow(event: JobEvent): void {
+    const { clock, random } = this.#options;
+    const moment = { now: clock.now(), draw: random.next() };
+    const effects = this.#job.handle(event, moment);
+    this.#history.update(this.#job.executions());
+    for (const effect of effects) this.#apply(effect);
+  }
+
+  /** Once the savepoint that stops the job is complete, whatever fails fails the job for good. */
+  #failureOf(event: JobEvent): JobEvent | null {
+    const savepoint = this.#stopSavepoint;
+    if (savepoint === null) return null;
+    if (event.type === 'taskStateChanged') {
+      if (event.state !== 'FAILED' || !this.#job.isPresent(event.execution)) return null;
+    } else if (event.type !== 'failGlobally' && event.type !== 'slotsLost') return null;
+    const cause = event.error?.message ?? 'a task failed';
+    return { type: 'failFinally', error: stopIncomplete(savepoint, cause) };
   }
 
   #apply(effect: JobEffect): void {
@@ -226,7 +322,7 @@ export class JobMaster {
       case 'failover':
         this.#lastFailure = effect.error;
         this.#pendingTasks = effect.restarting.length;
-        this.#checkpoints?.tasksFailed([...effect.failed, ...effect.restarting]);
+        this.#checkpoints.tasksFailed([...effect.failed, ...effect.restarting]);
         return;
       case 'cancelTask':
         return this.#sendTo(effect.execution, {
@@ -241,7 +337,8 @@ export class JobMaster {
   }
 
   #statusChanged(status: JobStatus, error: ErrorInfo | null): void {
-    if (status !== 'RUNNING') this.#checkpoints?.stop();
+    this.#history.statusChanged(status);
+    if (status !== 'RUNNING') this.#checkpoints.stop();
     if (!TERMINAL.has(status)) {
       this.#options.listener.statusChanged(status, error);
       return;
@@ -263,10 +360,10 @@ export class JobMaster {
   async #deploy(effect: Extract<JobEffect, { type: 'deploy' }>): Promise<void> {
     try {
       // A completion under way decides from which checkpoint the tasks restart.
-      await this.#checkpoints?.settled();
-      const latest = this.#checkpoints?.latestCompleted ?? null;
-      const lastId = this.#checkpoints?.lastId ?? this.#options.lastCheckpointId;
-      await this.#deployer.deploy(effect, { latest, lastId });
+      await this.#checkpoints.settled();
+      const { latestCompleted: latest, lastId } = this.#checkpoints;
+      const restored = await this.#deployer.deploy(effect, { latest, lastId });
+      if (restored !== null) this.#statistics.restored(restored);
     } catch (error) {
       // What cannot be read now cannot be read after a restart either: say so instead of looping.
       if (isWeirError(error) && error.details['permanent'] === true) this.#failFinally(error);
@@ -287,14 +384,15 @@ export class JobMaster {
     let final = { status, error };
     try {
       await this.#deployer.close();
-      await this.#checkpoints?.settled();
+      await this.#checkpoints.settled();
       const isFenced = error?.kind === 'fenced';
       if (status === 'FINISHED' || status === 'CANCELED' || (status === 'FAILED' && !isFenced)) {
         // The mark comes first: what is then deleted is never needed for a resume.
-        await this.#options.persistence.ended(status);
-        await this.#checkpoints?.runEnded(status);
+        const savepoint = this.#stopSavepoint?.directory ?? null;
+        await this.#options.persistence.ended(status, savepoint);
+        await this.#checkpoints.runEnded(status);
       } else {
-        await this.#checkpoints?.runEnded('SUSPENDED');
+        await this.#checkpoints.runEnded('SUSPENDED');
       }
     } catch (failure) {
       const info = toErrorInfo(failure);
@@ -310,7 +408,17 @@ export class JobMaster {
   }
 }
 
-/** A failure of too many checkpoints, as an error for the restart strategy. */
-export function checkpointFailures(message: string): WeirError {
-  return new WeirError('transient', message, { code: 'CHECKPOINT_FAILURES' });
+function stopIncomplete(
+  { checkpointId, directory }: CompletedCheckpoint,
+  cause: string,
+): ErrorInfo {
+  return toErrorInfo(
+    new WeirError(
+      'transient',
+      `savepoint ${checkpointId}, which was to stop the job, is complete in ${directory}, but the ` +
+        `job did not finish: ${cause}; the savepoint is consistent, but may hold transactions ` +
+        `that are not committed: start from it with -s ${directory}`,
+      { code: 'STOP_INCOMPLETE', details: { path: directory, checkpointId } },
+    ),
+  );
 }

@@ -14,7 +14,8 @@ export interface JobPersistence {
   checkpointCompleted(checkpoint: CompletedCheckpoint): Promise<void>;
   /** The checkpoint is no longer retained; called before its files go. */
   checkpointDiscarded(checkpointId: number): Promise<void>;
-  ended(status: FinalStatus): Promise<void>;
+  /** `savepoint`: the folder of the one that stopped it, if any. */
+  ended(status: FinalStatus, savepoint: string | null): Promise<void>;
 }
 
 /** For runs that leave nothing behind. `drawnId`: the highest id that was drawn before. */

@@ -9,12 +9,9 @@ import { defaultRestartStrategy } from '../protocol/execution/restart-strategy.t
 /** Delay of the first restart, unless another is set. */
 const FIRST_DELAY_MS = 100;
 
-/** `null` when checkpoints are off. */
-export function checkpointSettings(c: Configuration): CheckpointCoordinatorConfig | null {
-  const intervalMs = c.get('execution.checkpointing.interval');
-  if (intervalMs === null) return null;
+export function checkpointSettings(c: Configuration): CheckpointCoordinatorConfig {
   return checkpointConfig({
-    intervalMs,
+    intervalMs: c.get('execution.checkpointing.interval'),
     intervalDuringBacklogMs: c.get('execution.checkpointing.interval-during-backlog'),
     mode: c.get('execution.checkpointing.mode'),
     timeoutMs: c.get('execution.checkpointing.timeout'),

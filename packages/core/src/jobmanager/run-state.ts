@@ -7,7 +7,12 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Configuration } from '../base/configuration.ts';
 import { formatDuration } from '../base/duration.ts';
-import { ConfigurationError, JobSubmissionError, messageOf } from '../base/errors.ts';
+import {
+  ConfigurationError,
+  JobSubmissionError,
+  messageOf,
+  StateCorruptionError,
+} from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { JobId } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
@@ -23,6 +28,7 @@ import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
 import { joinPath, parseUserPath } from '../storage/paths.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
+import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
 import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
 import type { InitialRestore } from './job-master.ts';
 import { jobLogPersistence } from './job-log-persistence.ts';
@@ -104,7 +110,8 @@ export async function openRunState(
   // Another process may take the lead between look and claim: then what it did counts.
   for (;;) {
     const seen = await log.read();
-    const scanned = await scan(options, storage);
+    const recorded = seen?.record.completed ?? [];
+    const scanned = await scan(options, storage, recorded);
     const decision = decideStart({
       jobId,
       record: seen?.record ?? null,
@@ -157,7 +164,10 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     ...scanned.map((snapshot) => snapshot.checkpointId),
   );
   const isNewRun = decision.type === 'resume' ? false : decision.isNewRun;
-  const completed = isNewRun ? [] : retained(seen?.record ?? null, scanned, restored);
+  const claimed = isNewRun ? claimedSnapshot(options, prepared, restored) : null;
+  const completed = isNewRun
+    ? [claimed].filter((it) => it !== null)
+    : retained(seen?.record ?? null, scanned, restored);
   const firstCheckpointId =
     isNewRun || seen === null ? lastCheckpointId + 1 : seen.record.firstCheckpointId;
   const record = await log.claim(seen, {
@@ -172,7 +182,9 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     ended: null,
     restoredFrom:
       decision.type === 'restore'
-        ? (restored?.directory ?? null)
+        ? claimed === null
+          ? (restored?.directory ?? null)
+          : null
         : isNewRun
           ? null
           : (seen?.record.restoredFrom ?? null),
@@ -211,6 +223,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
   const lastCheckpointId = restored?.metadata.checkpointId ?? 0;
   const { configuration } = prepared;
   const decision = { type: 'restore', path: restorePath ?? '', isNewRun: true } as const;
+  const claimed = claimedSnapshot(options, prepared, restored);
   return {
     type: 'run',
     jobId,
@@ -219,7 +232,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
     slotCount: slotLayoutOf(jobGraph).slotCount,
     storage: createStorage(options, { configuration, dataDirectory: null, jobId }),
     persistence: volatilePersistence(lastCheckpointId),
-    completed: [],
+    completed: claimed === null ? [] : [claimed],
     lastCheckpointId,
     initial: restored,
     allowNonRestored,
@@ -283,11 +296,19 @@ function createStorage(
   });
 }
 
+/** Checkpoints of the job's folder, and those snapshots elsewhere that its record names. */
 async function scan(
   options: RunStateOptions,
   storage: CheckpointStorage,
+  recorded: readonly CompletedCheckpoint[],
 ): Promise<readonly ScannedSnapshot[]> {
   const scanned = [...(await storage.scan())];
+  for (const { checkpointId, directory, kind } of recorded) {
+    if (scanned.some((it) => it.checkpointId === checkpointId)) continue;
+    const found = await scanElsewhere(options, { checkpointId, directory, kind });
+    if (found !== null) scanned.push(found);
+  }
+  scanned.sort((a, b) => a.checkpointId - b.checkpointId);
   for (;;) {
     const index = scanned.findLastIndex((snapshot) => snapshot.status === 'valid');
     const newest = scanned[index];
@@ -298,6 +319,53 @@ async function scan(
     const { checkpointId, directory } = newest;
     scanned[index] = { status: 'damaged', checkpointId, directory, reason: damage.message };
   }
+}
+
+/** A savepoint that stopped the run, or a snapshot that it claimed. */
+async function scanElsewhere(
+  options: RunStateOptions,
+  {
+    checkpointId,
+    directory,
+    kind,
+  }: Pick<CompletedCheckpoint, 'checkpointId' | 'directory' | 'kind'>,
+): Promise<ScannedSnapshot | null> {
+  try {
+    const stored = await readStoredSnapshot(options, directory);
+    if (stored === null) return null;
+    const { completedAt } = stored;
+    return { status: 'valid', checkpointId, directory, kind, completedAt };
+  } catch (error) {
+    if (!(error instanceof StateCorruptionError)) throw error;
+    return { status: 'damaged', checkpointId, directory, reason: messageOf(error) };
+  }
+}
+
+/** With claim mode CLAIM the snapshot is the run's own: it is removed when it is subsumed. */
+function claimedSnapshot(
+  options: RunStateOptions,
+  { configuration }: PreparedJob,
+  restored: StoredSnapshot | null,
+): CompletedCheckpoint | null {
+  const mode = configuration.get('execution.state-recovery.claim-mode');
+  if (restored === null || mode === 'NO_CLAIM') return null;
+  if (mode === 'LEGACY') {
+    options.warn(
+      'execution.state-recovery.claim-mode: LEGACY is outdated and means the same as NO_CLAIM: ' +
+        'the snapshot stays yours, and no checkpoint needs it',
+    );
+    return null;
+  }
+  const { checkpointId, kind, triggeredAt } = restored.metadata;
+  return {
+    checkpointId,
+    kind,
+    stopsJob: false,
+    directory: restored.directory,
+    triggeredAt,
+    sizeBytes: 0,
+    isOwned: true,
+  };
 }
 
 async function restoredSnapshot(

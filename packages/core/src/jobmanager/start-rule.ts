@@ -92,14 +92,19 @@ function startUnknown({ jobId, scanned }: StartFacts): StartDecision {
 function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
   const status = record.ended?.status ?? 'FINISHED';
   const word = status === 'CANCELED' ? 'cancelled' : 'finished';
+  const savepoint = record.ended?.savepoint ?? null;
   if (sameArguments(record.arguments, facts.arguments))
     return {
       type: 'alreadyEnded',
       message:
-        `job ${record.jobName} (${facts.jobId}) already ${word}; ` + 'use --fresh to run it again',
+        savepoint === null
+          ? `job ${record.jobName} (${facts.jobId}) already ${word}; use --fresh to run it again`
+          : `job ${record.jobName} (${facts.jobId}) was stopped with a savepoint; go on from it ` +
+            `with -s ${savepoint}, or use --fresh to run it again`,
     };
   if (facts.occupiedOutput !== null && !facts.append) return outputNotEmpty(facts.occupiedOutput);
-  const note = `the earlier run, with other arguments, has ${word}; starts empty`;
+  const ignored = savepoint === null ? '' : `, ignoring its savepoint ${savepoint}`;
+  const note = `the earlier run, with other arguments, has ${word}; starts empty${ignored}`;
   return { type: 'empty', isNewRun: true, note };
 }
 

@@ -29,9 +29,15 @@ export type JobStatus =
   | 'FINISHED'
   | 'SUSPENDED';
 
-/** What a barrier carries. `suspend` and `drain` are the two ways to stop with a savepoint. */
+/**
+ * The two ways to stop with a savepoint. `suspend`: to go on later; tasks stop where they are.
+ * `drain`: for good; event time comes to its end and operators flush before the snapshot.
+ */
+export type StopMode = 'suspend' | 'drain';
+
+/** What a barrier carries. */
 export interface CheckpointOptions {
-  readonly kind: 'checkpoint' | 'savepoint' | 'suspend' | 'drain';
+  readonly kind: 'checkpoint' | 'savepoint' | StopMode;
   /** Directory for the subtasks' data files, absolute. */
   readonly location: string;
 }

@@ -29,6 +29,8 @@ export interface JobEnd {
   readonly status: 'FINISHED' | 'CANCELED' | 'FAILED';
   /** Wall-clock milliseconds. */
   readonly at: number;
+  /** Folder of the savepoint that stopped the run; absent in records of older versions. */
+  readonly savepoint?: string | null;
 }
 
 /** Everything durable about one job id. Small, JSON, written as a whole at each change. */

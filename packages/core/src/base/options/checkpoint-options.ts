@@ -76,6 +76,12 @@ export const CHECKPOINT_OPTIONS = {
     default: null,
     doc: 'Folder of checkpoints, a path or `file:` URI; setting it means storage `filesystem`.',
   },
+  'execution.checkpointing.savepoint-dir': {
+    deprecatedKeys: ['state.savepoints.dir'],
+    type: 'string',
+    default: null,
+    doc: 'Folder for savepoints that are asked for without one.',
+  },
   'execution.checkpointing.create-subdir': {
     deprecatedKeys: ['state.checkpoints.create-subdir'],
     type: 'boolean',
@@ -114,6 +120,13 @@ export const CHECKPOINT_OPTIONS = {
     type: 'string',
     default: null,
     doc: 'Checkpoint or savepoint to start from: its folder or its `_metadata`.',
+  },
+  'execution.state-recovery.claim-mode': {
+    deprecatedKeys: ['execution.savepoint-restore-mode'],
+    type: 'enum',
+    values: ['NO_CLAIM', 'CLAIM', 'LEGACY'],
+    default: 'NO_CLAIM',
+    doc: 'Who owns the files of the snapshot that the job starts from.',
   },
   'execution.state-recovery.ignore-unclaimed-state': {
     deprecatedKeys: ['execution.savepoint.ignore-unclaimed-state'],

@@ -48,13 +48,6 @@ export const LATER_OPTIONS = {
     supported: false,
     doc: 'Whether a checkpoint stores only what changed since the one before.',
   },
-  'execution.checkpointing.savepoint-dir': {
-    deprecatedKeys: ['state.savepoints.dir'],
-    type: 'string',
-    default: null,
-    supported: false,
-    doc: 'Folder for savepoints that are asked for without one.',
-  },
   'execution.checkpointing.file-merging.enabled': {
     type: 'boolean',
     default: false,
@@ -99,14 +92,6 @@ export const LATER_OPTIONS = {
     default: false,
     supported: false,
     doc: 'Whether state is restored from the copy of the TaskManager where there is one.',
-  },
-  'execution.state-recovery.claim-mode': {
-    deprecatedKeys: ['execution.savepoint-restore-mode'],
-    type: 'enum',
-    values: ['NO_CLAIM', 'CLAIM', 'LEGACY'],
-    default: 'NO_CLAIM',
-    supported: false,
-    doc: 'Who owns the files of the snapshot that the job starts from.',
   },
   'state.changelog.enabled': {
     deprecatedKeys: ['state.backend.changelog.enabled'],

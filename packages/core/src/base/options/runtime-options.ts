@@ -161,6 +161,19 @@ export const RUNTIME_OPTIONS = {
     supported: false,
     doc: 'Silence after which the other side counts as lost; longer than the interval.',
   },
+  'rest.port': {
+    type: 'int',
+    default: 8081,
+    min: 0,
+    max: 65_535,
+    doc: 'Port of the REST API of a run on this machine; taken: the next free one; 0: any free one.',
+  },
+  'web.checkpoints.history': {
+    type: 'int',
+    default: 10,
+    min: 1,
+    doc: 'Ended checkpoints that the REST API still shows.',
+  },
   'weir.data-dir': {
     type: 'string',
     default: '.weir',

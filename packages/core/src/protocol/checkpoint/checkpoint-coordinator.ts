@@ -59,6 +59,11 @@ interface Triggering {
 
 const TRIGGER_TIMER = 'trigger';
 
+const STOPPING: CheckpointFailure = {
+  reason: 'CHECKPOINT_COORDINATOR_SUSPEND',
+  message: 'the job is being stopped with a savepoint',
+};
+
 export class CheckpointCoordinator {
   readonly #config: CheckpointCoordinatorConfig;
   readonly #topology: JobTopology;
@@ -214,12 +219,13 @@ export class CheckpointCoordinator {
     else this.#pending.onExpiryTimer(event);
   }
 
-  #onRequested({ request }: EventOf<'requested'>): void {
+  #onRequested({ request, now }: EventOf<'requested'>): void {
     const wanted: TriggerRequest = {
       cause: 'user',
       requestId: request.requestId,
       kind: request.kind,
       targetDirectory: request.targetDirectory,
+      stop: request.stop,
       isForced: request.kind === 'savepoint',
     };
     if (!this.#scheduler.isActive)
@@ -227,6 +233,11 @@ export class CheckpointCoordinator {
         reason: 'NOT_ALL_REQUIRED_TASKS_RUNNING',
         message: 'the job is not running',
       });
+    if (this.#scheduler.isPaused) return this.#giveUp(wanted, STOPPING);
+    if (wanted.stop !== null) {
+      for (const waiting of this.#scheduler.pause()) this.#giveUp(waiting, STOPPING);
+      this.#abortAll(now, STOPPING);
+    }
     const dropped = this.#scheduler.submit(wanted);
     if (dropped !== null)
       this.#giveUp(dropped, {
@@ -288,14 +299,15 @@ export class CheckpointCoordinator {
     const { checkpointId, snapshots, now } = event;
     const pending = this.#pending.get(checkpointId);
     if (pending === undefined) return;
-    const { directory, kind, timestamp, plan } = pending;
+    const { directory, kind, timestamp, plan, request } = pending;
     assert(directory !== null, `checkpoint ${checkpointId} has no directory`);
     pending.moveTo('triggered');
     pending.coordinators = snapshots;
-    // Tasks are not told of savepoints, so none can end with one.
-    if (kind === 'checkpoint') pending.endsFor = this.#scheduler.endingTasks;
+    // Tasks are not told of other savepoints, so none can end with one.
+    if (kind === 'checkpoint' || pending.stopsJob) pending.endsFor = this.#scheduler.endingTasks;
     this.#triggering = null;
-    const trigger = { checkpointId, timestamp, options: { kind, location: directory } };
+    const options = { kind: request.stop ?? kind, location: directory };
+    const trigger = { checkpointId, timestamp, options };
     this.#effects.push({ type: 'triggerTasks', executions: plan.tasksToTrigger, trigger });
     this.#pending.completeIfAcknowledged(pending, now);
   }
@@ -317,6 +329,7 @@ export class CheckpointCoordinator {
       return this.#pending.abort(pending, now, failure);
     }
     this.#giveUp(request, failure);
+    if (request.stop !== null) this.#scheduler.resume(now);
     this.#scheduler.checkpointFailed(now);
     if (request.kind === 'checkpoint') this.#pending.countFailure(failure, null);
   }

@@ -1,7 +1,8 @@
 /**
  * What the coordinator is to trigger next, and when to look again: periodic checkpoints, those that
  * somebody asked for, and those that tasks at the end of their data wait for. Inactive while the
- * job does not run.
+ * job does not run; paused while it is being stopped with a savepoint, which alone is then let
+ * through.
  */
 import type { SubtaskKey } from '../../base/ids.ts';
 import type { CheckpointCoordinatorConfig } from './checkpoint-config.ts';
@@ -31,6 +32,7 @@ const PERIODIC: TriggerRequest = {
   requestId: null,
   kind: 'checkpoint',
   targetDirectory: null,
+  stop: null,
   isForced: false,
 };
 const FINAL: TriggerRequest = { ...PERIODIC, cause: 'final' };
@@ -42,6 +44,8 @@ export class CheckpointScheduler {
   /** Whether tasks wait for a checkpoint to end with: only with periodic checkpoints on. */
   readonly #hasFinalCheckpoints: boolean;
   #isActive = false;
+  #isPaused = false;
+  #draw = 0;
 
   constructor(config: CheckpointCoordinatorConfig) {
     this.#schedule = new TriggerSchedule(config);
@@ -54,6 +58,11 @@ export class CheckpointScheduler {
     return this.#isActive;
   }
 
+  /** The job is being stopped, or stopped, with a savepoint. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   /** Tasks that wait for a checkpoint to end with. */
   get endingTasks(): ReadonlySet<SubtaskKey> {
     return this.#ending.waiting;
@@ -62,6 +71,8 @@ export class CheckpointScheduler {
   /** Also when it was active: the job runs anew, and the intervals with it. */
   start(now: number, draw: number): void {
     this.#isActive = true;
+    this.#isPaused = false;
+    this.#draw = draw;
     this.#schedule.start(now, draw);
     this.#ending.retryAtOnce();
   }
@@ -69,8 +80,24 @@ export class CheckpointScheduler {
   /** Returns the requests that waited. Ending tasks go on waiting: they survive as tasks. */
   stop(): readonly TriggerRequest[] {
     this.#isActive = false;
+    this.#isPaused = false;
     this.#schedule.stop();
     return this.#queue.clear();
+  }
+
+  /** Nothing is begun by itself any more. Returns the requests that waited. */
+  pause(): readonly TriggerRequest[] {
+    this.#isPaused = true;
+    this.#schedule.stop();
+    return this.#queue.clear();
+  }
+
+  /** The savepoint that was to stop the job has failed: everything goes on. */
+  resume(now: number): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#schedule.start(now, this.#draw);
+    this.#ending.retryAtOnce();
   }
 
   setBacklog(operatorId: string, isBacklog: boolean, now: number): void {
@@ -135,7 +162,7 @@ export class CheckpointScheduler {
 
   /** When to look again if nothing else happens; Infinity: never. */
   wakeAt(situation: SchedulerSituation): number {
-    if (!this.#isActive) return Infinity;
+    if (!this.#isActive || this.#isPaused) return Infinity;
     const { retryAt } = this.#ending;
     const waitsForRetry = retryAt > situation.now && this.#ending.isUnserved(situation.underWay);
     return Math.min(this.#schedule.dueAt, waitsForRetry ? retryAt : Infinity);
@@ -144,6 +171,7 @@ export class CheckpointScheduler {
   /** A trigger under way may yet serve them, so none is asked for beside it. */
   #isFinalDue(situation: SchedulerSituation): boolean {
     return (
+      !this.#isPaused &&
       !situation.isTriggering &&
       situation.now >= this.#ending.retryAt &&
       this.#ending.isUnserved(situation.underWay)

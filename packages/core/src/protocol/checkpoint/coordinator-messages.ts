@@ -11,6 +11,7 @@ import type { Execution } from '../execution/job-execution.ts';
 import type {
   CheckpointTrigger,
   DeclineReason,
+  StopMode,
   SubtaskCheckpointMetrics,
   SubtaskRef,
 } from '../messages.ts';
@@ -30,6 +31,8 @@ export interface CheckpointRequest {
   readonly kind: SnapshotKind;
   /** Directory under which a savepoint makes its own; `null` for checkpoints. */
   readonly targetDirectory: string | null;
+  /** Of a savepoint after which the tasks finish; `null`: the job goes on. */
+  readonly stop: StopMode | null;
 }
 
 export type CoordinatorEvent =
@@ -177,6 +180,8 @@ export type CoordinatorEffect =
       readonly checkpointId: number;
       readonly directory: string;
       readonly metadata: SnapshotMetadata;
+      /** Of any other savepoint no pointer is kept: it is the user's. */
+      readonly stopsJob: boolean;
     }
   /** Tell the tasks, and the enumerators. Best effort: executions that are gone are skipped. */
   | {
@@ -242,7 +247,9 @@ export type CoordinatorEffect =
       readonly checkpointId: number;
       readonly kind: SnapshotKind;
       readonly timestamp: number;
-      readonly subtaskCount: number;
+      readonly stopsJob: boolean;
+      /** Those that must acknowledge. */
+      readonly executions: readonly ExecutionRef[];
     }
   /** `failure` is `null` if it completed. Every started checkpoint ends once. */
   | {

@@ -56,6 +56,4 @@ export interface CheckpointFailure {
   readonly reason: CheckpointFailureReason;
   /** A clause without a full stop, to follow "the checkpoint failed: ". */
   readonly message: string;
-  /** `task`: one task reported it. */
-  readonly level?: 'job' | 'task';
 }

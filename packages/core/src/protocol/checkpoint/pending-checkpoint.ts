@@ -87,6 +87,11 @@ export class PendingCheckpoint {
     return this.request.kind;
   }
 
+  /** A savepoint with which the tasks finish: the one kind that they are told of. */
+  get stopsJob(): boolean {
+    return this.request.stop !== null;
+  }
+
   /** Whether tasks have heard of it. */
   get isKnownToTasks(): boolean {
     return this.#state !== 'created';

@@ -73,10 +73,10 @@ export class PendingCheckpoints {
   }
 
   add(pending: PendingCheckpoint): void {
-    const { checkpointId, kind, timestamp, plan, startedAt } = pending;
+    const { checkpointId, kind, timestamp, plan, startedAt, stopsJob } = pending;
     this.#pending.set(checkpointId, pending);
-    const subtaskCount = plan.tasksToWaitFor.length;
-    this.#options.emit({ type: 'checkpointStarted', checkpointId, kind, timestamp, subtaskCount });
+    const facts = { checkpointId, kind, timestamp, stopsJob, executions: plan.tasksToWaitFor };
+    this.#options.emit({ type: 'checkpointStarted', ...facts });
     const at = startedAt + this.#options.config.timeoutMs;
     this.#options.emit({ type: 'setTimer', timerId: EXPIRY_TIMER + checkpointId, at });
   }
@@ -102,7 +102,7 @@ export class PendingCheckpoints {
     if (pending === undefined || !pending.awaits(execution)) return;
     const cause = error === null ? '' : `: ${error.message}`;
     const message = `${this.#options.topology.nameOf(execution)} declined it (${reason})${cause}`;
-    this.abort(pending, now, { reason, message, level: 'task' });
+    this.abort(pending, now, { reason, message });
   }
 
   /** With nobody to wait for, since every task has finished, this is at once. */
@@ -132,7 +132,8 @@ export class PendingCheckpoints {
     pending.moveTo('finalising');
     const { jobId, topology, emit } = this.#options;
     const metadata = assembleMetadata(pending, jobId, topology);
-    emit({ type: 'finalise', checkpointId, directory, metadata });
+    const { stopsJob } = pending;
+    emit({ type: 'finalise', checkpointId, directory, metadata, stopsJob });
   }
 
   // ─── Complete ───
@@ -145,8 +146,8 @@ export class PendingCheckpoints {
     this.#lastCompletionAt = now;
     this.#failures.succeeded(checkpointId);
     const checkpoint = completedFrom(pending, sizeBytes);
-    // Nobody commits for a savepoint, and none is restored from by failover.
-    if (pending.kind === 'checkpoint') this.#publish(pending, checkpoint, now);
+    // Nobody commits for any other savepoint, and none is restored from by failover.
+    if (pending.kind === 'checkpoint' || pending.stopsJob) this.#publish(pending, checkpoint, now);
     this.#reportEnd(pending, now, null);
     const { requestId } = pending.request;
     if (requestId !== null) this.#options.emit({ type: 'requestCompleted', requestId, checkpoint });
@@ -217,7 +218,7 @@ export class PendingCheckpoints {
   abort(pending: PendingCheckpoint, now: number, failure: CheckpointFailure): void {
     const { store, scheduler, emit } = this.#options;
     const { checkpointId, directory, isKnownToTasks, request } = pending;
-    const { reason, message, level = 'job' } = failure;
+    const { reason, message } = failure;
     pending.moveTo('aborted');
     this.#pending.delete(checkpointId);
     emit({ type: 'cancelTimer', timerId: EXPIRY_TIMER + checkpointId });
@@ -230,10 +231,11 @@ export class PendingCheckpoints {
     this.#reportEnd(pending, now, failure);
     const { requestId } = request;
     if (requestId !== null) emit({ type: 'requestFailed', requestId, reason, message });
+    if (pending.stopsJob) scheduler.resume(now);
     if (reason !== 'CHECKPOINT_SUBSUMED') scheduler.checkpointFailed(now);
-    // What befalls a savepoint as a whole concerns only who asked for it; a task that cannot
-    // snapshot will not be able to for the next checkpoint either.
-    if (pending.kind === 'checkpoint' || level === 'task') this.countFailure(failure, checkpointId);
+    // What befalls a savepoint concerns only who asked for it: its folder may be on a full disk,
+    // while that of checkpoints is not. What cannot be snapshotted at all shows at the next one.
+    if (pending.kind === 'checkpoint') this.countFailure(failure, checkpointId);
   }
 
   /** `checkpointId` is `null` when a trigger failed before it had one. */
@@ -296,12 +298,12 @@ export class PendingCheckpoints {
 }
 
 function completedFrom(pending: PendingCheckpoint, sizeBytes: number): CompletedCheckpoint {
-  const { checkpointId, kind, directory, timestamp } = pending;
+  const { checkpointId, kind, directory, timestamp, stopsJob } = pending;
   assert(directory !== null, `checkpoint ${checkpointId} has no directory`);
   return {
     checkpointId,
     kind,
-    stopsJob: false,
+    stopsJob,
     directory,
     triggeredAt: timestamp,
     sizeBytes,

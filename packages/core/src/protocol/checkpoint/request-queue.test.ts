@@ -26,6 +26,7 @@ function request(
     requestId: cause === 'user' ? 'somebody' : null,
     kind: 'checkpoint',
     targetDirectory: null,
+    stop: null,
     isForced: false,
     ...changes,
   };

@@ -6,6 +6,7 @@
  * At most as many periodic requests wait as may run at once: more could only start back to back,
  * long after their time (Flink lets up to 1000 pile up behind a slow checkpoint).
  */
+import type { StopMode } from '../messages.ts';
 import type { SnapshotKind } from '../snapshot.ts';
 import type { CheckpointCoordinatorConfig } from './checkpoint-config.ts';
 import { effectiveConcurrency } from './checkpoint-config.ts';
@@ -18,6 +19,8 @@ export interface TriggerRequest {
   readonly requestId: string | null;
   readonly kind: SnapshotKind;
   readonly targetDirectory: string | null;
+  /** Of a savepoint with which the job is to stop. */
+  readonly stop: StopMode | null;
   /** Runs although as many are pending as may be: savepoints, as long as barriers are aligned. */
   readonly isForced: boolean;
 }

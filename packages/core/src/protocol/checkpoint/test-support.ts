@@ -6,7 +6,7 @@ import { assert } from '../../base/assert.ts';
 import type { ErrorInfo } from '../../base/errors.ts';
 import type { ExecutionRef, JobId, OperatorId, VertexId } from '../../base/ids.ts';
 import type { JobEdge, JobGraph, JobVertex, PartitionerType } from '../job-graph.ts';
-import type { DeclineReason, ExecutionState } from '../messages.ts';
+import type { DeclineReason, ExecutionState, StopMode } from '../messages.ts';
 import type { SubtaskSnapshot } from '../snapshot.ts';
 import { checkpointConfig } from './checkpoint-config.ts';
 import type { CheckpointCoordinatorConfig } from './checkpoint-config.ts';
@@ -232,10 +232,10 @@ export class TestBed {
   }
 
   /** Asks for a checkpoint, as a person would; returns its request id. */
-  request(kind: 'checkpoint' | 'savepoint' = 'checkpoint'): string {
+  request(kind: 'checkpoint' | 'savepoint' = 'checkpoint', stop: StopMode | null = null): string {
     const requestId = `request-${++this.#requests}`;
     const targetDirectory = kind === 'savepoint' ? '/savepoints' : null;
-    this.send({ type: 'requested', request: { requestId, kind, targetDirectory } });
+    this.send({ type: 'requested', request: { requestId, kind, targetDirectory, stop } });
     return requestId;
   }
 

@@ -7,17 +7,13 @@
  *      │           │          │  (waits for the checkpoint that holds its last results)
  *      └───────────┴──────────┴──▶ closing ──▶ FAILED | CANCELED
  *
- * A savepoint that stops the job comes in two ways. To drain, a source says `end` before its
- * snapshot, and the job takes the way of one whose data has ended. To suspend, a task does nothing
- * more after its snapshot: if the savepoint completes it finishes, if not it goes on.
- *
  * A task reports a final state only when its operators are closed, so that no late write of an
  * outdated attempt can meet the recovery of the next one.
  */
 import type { ExecutionRef, OperatorId } from '../../base/ids.ts';
 import { BATCH_SIZE, MAX_WATERMARK } from '../../base/records.ts';
 import { RecordCursor } from './record-cursor.ts';
-import { messageOf, toErrorInfo, WeirError } from '../../base/errors.ts';
+import { messageOf, toErrorInfo } from '../../base/errors.ts';
 import type { PolledFrame } from '../../network/input-gate.ts';
 import type {
   CheckpointTrigger,
@@ -31,6 +27,7 @@ import { buildSubtask } from './build-subtask.ts';
 import { restoreOperators } from './restore-operators.ts';
 import type { TaskEnvironment } from './task-environment.ts';
 import { TaskCheckpoints } from './task-checkpoints.ts';
+import { TaskStop } from './task-stop.ts';
 import { TaskCounters } from './task-metrics.ts';
 import { WatermarkValve } from './watermark-valve.ts';
 
@@ -54,16 +51,9 @@ export class Task {
   #phase: Phase = 'opening';
   #opening: Promise<void> = Promise.resolve();
   readonly #records = new RecordCursor();
-  /** By channel: the savepoint that ended it, or 0 if its data ended by itself. */
-  readonly #endedInputs = new Map<number, number>();
+  readonly #stop = new TaskStop();
   /** The source has said `end`; what is left is the last watermark, then the end of data. */
   #sourceEnded = false;
-  /** To be triggered in this source once it has said `end`. */
-  #drainTrigger: CheckpointTrigger | null = null;
-  /** The savepoint that ended the data of this task; 0: it ended by itself, or goes on. */
-  #drainedBy = 0;
-  /** The savepoint after whose snapshot nothing more is done. */
-  #suspendedBy: number | null = null;
   #lastFlushAt = 0;
   #blockedSince: number | null = null;
 
@@ -114,11 +104,10 @@ export class Task {
   /** Milliseconds until the task wants to be stepped again though nothing arrives; null: never. */
   nextStepIn(): number | null {
     if (this.#phase !== 'running') return null;
-    const isSuspended = this.#suspendedBy !== null;
     const { clock, settings } = this.#environment;
     const chain = this.#requireSubtask().chain;
     const due: number[] = [];
-    const isBlocked = this.#blockedSince !== null || isSuspended;
+    const isBlocked = this.#blockedSince !== null || this.#stop.isSuspended;
     // While there is no room nothing of the chain may run: the end of that wakes the task.
     const timer = isBlocked ? null : chain.nextProcessingTimer();
     if (timer !== null) due.push(timer - clock.wallTime());
@@ -142,17 +131,15 @@ export class Task {
     }
     const isSource = this.#requireSubtask().chain.source !== null;
     if (trigger.options.kind === 'drain' && isSource && this.#phase === 'running')
-      this.#drainTrigger = trigger;
+      this.#stop.drainTrigger = trigger;
     else this.#guarded(() => this.#checkpoints?.triggered(trigger));
     this.#environment.wakeUp();
   }
 
   notifyCheckpointAborted(checkpointId: number): void {
     this.#guarded(() => this.#checkpoints?.aborted(checkpointId));
-    if (this.#suspendedBy === checkpointId) this.#suspendedBy = null;
-    const draining = this.#drainTrigger?.checkpointId ?? this.#drainedBy;
-    // What was flushed cannot be taken back: only a restore brings the job to where it was.
-    if (draining === checkpointId) this.fail(drainFailed(this.name, checkpointId));
+    const failure = this.#stop.aborted(checkpointId, this.name);
+    if (failure !== null) this.fail(failure);
     this.#environment.wakeUp();
   }
 
@@ -160,7 +147,7 @@ export class Task {
     if (this.#phase !== 'running' && this.#phase !== 'ended') return;
     const { chain, partitions } = this.#requireSubtask();
     for (const partition of partitions) partition.notifyComplete(checkpointId);
-    const isStop = this.#suspendedBy === checkpointId;
+    const isStop = this.#stop.suspendedBy === checkpointId;
     const isFinal = this.#checkpoints?.isFinal(checkpointId) === true;
     chain.notifyCheckpointComplete(checkpointId).then(
       () => {
@@ -235,7 +222,7 @@ export class Task {
       const channel = subtask.gate?.channels.find((it) => it.channelId === input.channelId);
       if (channel === undefined) continue;
       this.#valve?.restore(channel.index, input);
-      if (input.endOfData) this.#endedInputs.set(channel.index, 0);
+      if (input.endOfData) this.#stop.inputEnded(channel.index, 0);
     }
   }
 
@@ -250,10 +237,10 @@ export class Task {
       valve: this.#valve as WatermarkValve,
       task: {
         hasEnded: () => this.#phase === 'ended' || this.#phase === 'finishing',
-        isDrained: () => this.#drainedBy !== 0,
-        endOf: (channel) => this.#endedInputs.get(channel) ?? null,
+        isDrained: () => this.#stop.drainedBy !== 0,
+        endOf: (channel) => this.#stop.endOf(channel),
         suspend: (checkpointId) => {
-          this.#suspendedBy = checkpointId;
+          this.#stop.suspendedBy = checkpointId;
         },
         canSnapshot: () => this.#records.isEmpty && subtask.chain.resume(),
         fail: (error) => this.fail(error),
@@ -297,14 +284,14 @@ export class Task {
     const subtask = this.#requireSubtask();
     if (this.#phase === 'finishing') return this.#tryFinish();
     if (this.#phase === 'ended') return this.#drainGate();
-    if (this.#suspendedBy !== null) return false;
+    if (this.#stop.isSuspended) return false;
     if (!this.#hasRoom()) return this.#blocked();
     // First of all, since what is resumed may look for idleness.
     this.#unblocked();
     if (!subtask.chain.resume()) return this.#blocked();
     if (!subtask.chain.fireProcessingTimers()) return this.#blocked();
     this.#checkpoints?.runDeferred();
-    if (this.#suspendedBy !== null) return false;
+    if (this.#stop.isSuspended) return false;
     return subtask.chain.source === null ? this.#processInput() : this.#pollSource();
   }
 
@@ -313,17 +300,15 @@ export class Task {
     const source = chain.source;
     if (source === null) return false;
     if (!this.#sourceEnded) {
-      if (this.#drainTrigger === null) {
-        const result = source.poll();
+      const result = this.#stop.drainNow() ? 'end' : source.poll();
       this.#counters.recordsIn = source.recordsRead;
-        if (result !== 'end') return result === 'more';
-      } else this.#drainedBy = this.#drainTrigger.checkpointId;
+      if (result !== 'end') return result === 'more';
       this.#sourceEnded = true;
       source.context.output.emitWatermark(MAX_WATERMARK);
     }
     if (!chain.resume()) return false;
     this.#endOfData();
-    if (this.#drainTrigger !== null) this.#checkpoints?.triggered(this.#drainTrigger);
+    if (this.#stop.drainTrigger !== null) this.#checkpoints?.triggered(this.#stop.drainTrigger);
     return false;
   }
 
@@ -342,7 +327,7 @@ export class Task {
       if (polled === null) return false;
       this.#handleFrame(polled);
       if (this.#phase !== 'running') return true;
-      if (this.#suspendedBy !== null) return false;
+      if (this.#stop.isSuspended) return false;
     }
   }
 
@@ -355,8 +340,7 @@ export class Task {
       case 'idle':
         return this.#valve?.idle(channel.index, frame.idle);
       case 'endOfData':
-        this.#endedInputs.set(channel.index, frame.savepointId);
-        this.#drainedBy = Math.max(this.#drainedBy, frame.savepointId);
+        this.#stop.inputEnded(channel.index, frame.savepointId);
         return this.#endIfAllEnded();
       case 'barrier':
         return this.#checkpoints?.barrier(channel, frame.trigger);
@@ -371,7 +355,7 @@ export class Task {
   #endIfAllEnded(): void {
     const { chain, gate } = this.#requireSubtask();
     if (this.#phase !== 'running' || gate === null) return;
-    if (this.#endedInputs.size < gate.channels.length) return;
+    if (this.#stop.endedInputs < gate.channels.length) return;
     if (chain.resume()) this.#endOfData();
   }
 
@@ -387,10 +371,10 @@ export class Task {
   #endOfData(): void {
     const { chain, partitions } = this.#requireSubtask();
     chain.endOfInput();
-    for (const partition of partitions) partition.broadcastEndOfData(this.#drainedBy);
+    for (const partition of partitions) partition.broadcastEndOfData(this.#stop.drainedBy);
     this.#phase = 'ended';
     // The barrier of the savepoint follows, and its completion is the end.
-    if (this.#drainedBy !== 0) return;
+    if (this.#stop.drainedBy !== 0) return;
     const { settings } = this.#environment;
     if (settings.checkpointingMode !== null && settings.checkpointsAfterTasksFinish) {
       this.#environment.send({ type: 'endOfDataReached', execution: this.execution });
@@ -517,13 +501,4 @@ export class Task {
       error: error === null ? null : toErrorInfo(error),
     });
   }
-}
-
-function drainFailed(task: string, checkpointId: number): WeirError {
-  return new WeirError(
-    'transient',
-    `${task} had flushed its results for savepoint ${checkpointId}, which failed: it goes back to ` +
-      'the last checkpoint',
-    { code: 'CHECKPOINT_DECLINED' },
-  );
 }

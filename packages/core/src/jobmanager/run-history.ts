@@ -1,0 +1,67 @@
+/**
+ * When what happened in a run, and what its tasks last said of themselves; for people. Fed by the
+ * JobMaster after each event of the job (never for records), read by the REST API.
+ */
+import type { ExecutionRef, SubtaskKey } from '../base/ids.ts';
+import { isSameAttempt, subtaskKey } from '../base/ids.ts';
+import type { Execution } from '../protocol/execution/job-execution.ts';
+import type { ExecutionState, JobStatus, TaskMetrics } from '../protocol/messages.ts';
+
+/** The present attempt of a subtask. */
+export interface TaskFacts {
+  readonly execution: ExecutionRef;
+  readonly state: ExecutionState;
+  readonly attemptNumber: number;
+  /** Wall-clock milliseconds of each state it has been in. */
+  readonly times: Readonly<Partial<Record<ExecutionState, number>>>;
+  /** `null` until the first report. */
+  readonly metrics: TaskMetrics | null;
+}
+
+export class RunHistory {
+  readonly #wallTime: () => number;
+  readonly #tasks = new Map<SubtaskKey, TaskFacts>();
+  #statusTimes: Readonly<Partial<Record<JobStatus, number>>>;
+
+  constructor(wallTime: () => number) {
+    this.#wallTime = wallTime;
+    this.#statusTimes = { CREATED: wallTime() };
+  }
+
+  /** Wall-clock milliseconds at which the job last came into each status. */
+  get statusTimes(): Readonly<Partial<Record<JobStatus, number>>> {
+    return this.#statusTimes;
+  }
+
+  get tasks(): readonly TaskFacts[] {
+    return [...this.#tasks.values()];
+  }
+
+  statusChanged(status: JobStatus): void {
+    this.#statusTimes = { ...this.#statusTimes, [status]: this.#wallTime() };
+  }
+
+  /** The present executions, whether changed or not. */
+  update(executions: readonly Execution[]): void {
+    for (const { ref, state, attemptNumber } of executions) {
+      const key = subtaskKey(ref.vertexId, ref.subtask);
+      const known = this.#tasks.get(key);
+      const isKnown = known !== undefined && isSameAttempt(known.execution.attempt, ref.attempt);
+      if (isKnown && known.state === state) continue;
+      const before = isKnown ? known : { times: {}, metrics: null };
+      const times = { ...before.times, [state]: this.#wallTime() };
+      const { metrics } = before;
+      this.#tasks.set(key, { execution: ref, state, attemptNumber, times, metrics });
+    }
+  }
+
+  metricsReported(reports: readonly TaskMetrics[]): void {
+    for (const metrics of reports) {
+      const { vertexId, subtask, attempt } = metrics.execution;
+      const key = subtaskKey(vertexId, subtask);
+      const known = this.#tasks.get(key);
+      if (known !== undefined && isSameAttempt(known.execution.attempt, attempt))
+        this.#tasks.set(key, { ...known, metrics });
+    }
+  }
+}
