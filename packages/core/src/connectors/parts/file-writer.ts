@@ -54,6 +54,8 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
   readonly #open = new Map<string, OpenFile<T>>();
   /** Files closed since the last checkpoint. */
   #closed: ClosedFile[] = [];
+  /** Of closed files whose last operations are under way, of whatever checkpoint. */
+  readonly #finishing = new Set<Promise<void>>();
   #nextPart = 0;
   /** Appended and not yet handed to the file system. */
   #queuedBytes = 0;
@@ -154,7 +156,8 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
 
   async close(): Promise<void> {
     const files = [...this.#open.values()].map(({ file }) => file.abandon());
-    await Promise.allSettled([...files, ...this.#closed.map(({ durable }) => durable)]);
+    // Nothing of this attempt may touch the disk once it is closed: recovery would miss it.
+    await Promise.allSettled([...files, ...this.#finishing]);
   }
 
   /** Opens the file of a bucket with its first record; encoded first, so none is left empty. */
@@ -182,7 +185,10 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
     this.#open.delete(bucket);
     const durable = file.finish();
     // A failure is reported through `onError`, whether or not a checkpoint asks for this file.
-    durable.catch(() => undefined);
+    const ended: Promise<void> = durable
+      .catch(() => undefined)
+      .then(() => void this.#finishing.delete(ended));
+    this.#finishing.add(ended);
     this.#closed.push({ committable: file.ref, durable });
   }
 
