@@ -22,6 +22,8 @@ const COMMIT_RETRY_DELAY_MS = 200;
 interface Pending {
   readonly checkpointId: number;
   readonly committables: readonly unknown[];
+  /** Nothing is committed before it; settled already when its checkpoint is complete. */
+  readonly durable: Promise<void>;
 }
 
 export class SinkOperator extends StreamOperator {
@@ -112,7 +114,7 @@ export class SinkOperator extends StreamOperator {
   }
 
   override prepareSnapshot(checkpointId: number, endOfInput: boolean): Promise<void> {
-    const prepared = this.#prepare(checkpointId, endOfInput);
+    const prepared = this.#prepare({ checkpointId, endOfInput }, checkpointId);
     this.#writerState.update(prepared.writerStates);
     this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
     return prepared.durable.catch((error: unknown) => {
@@ -127,7 +129,7 @@ export class SinkOperator extends StreamOperator {
 
   override async commitAtEnd(): Promise<void> {
     // Also what checkpoints prepared that will not complete any more.
-    const prepared = this.#prepare(0, true);
+    const prepared = this.#prepare({ checkpointId: 0, endOfInput: true }, Infinity);
     await prepared.durable;
     await this.notifyCheckpointComplete(Infinity);
   }
@@ -144,11 +146,17 @@ export class SinkOperator extends StreamOperator {
     }
   }
 
-  #prepare(checkpointId: number, endOfInput: boolean): PreparedCommit<unknown, unknown> {
+  /** `committedWith`: the checkpoint whose completion allows the commit; infinite at the end. */
+  #prepare(
+    options: { readonly checkpointId: number; readonly endOfInput: boolean },
+    committedWith: number,
+  ): PreparedCommit<unknown, unknown> {
     try {
-      const prepared = this.#opened().prepareCommit({ checkpointId, endOfInput });
-      if (prepared.committables.length > 0)
-        this.#pending.push({ checkpointId, committables: prepared.committables });
+      const prepared = this.#opened().prepareCommit(options);
+      const { committables, durable } = prepared;
+      durable.catch(() => undefined);
+      if (committables.length > 0)
+        this.#pending.push({ checkpointId: committedWith, committables, durable });
       return prepared;
     } catch (error) {
       throw this.failure(error, 'prepareCommit');
@@ -159,6 +167,7 @@ export class SinkOperator extends StreamOperator {
     for (;;) {
       const next = this.#pending[0];
       if (next === undefined || next.checkpointId > checkpointId) return;
+      await next.durable;
       await this.#commit(next.committables);
       this.#pending.shift();
     }
