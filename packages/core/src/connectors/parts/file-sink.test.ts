@@ -498,3 +498,35 @@ test('options that cannot work are refused by name', () => {
   assert.throws(() => fileSink({ ...options, suffix: '/x' }), /suffix: "\/x"/);
   assert.throws(() => fileSink({ ...options, path: 'hdfs://x/y' }), /fileSink path/);
 });
+
+test('closing waits for files that a checkpoint in progress has taken over', async () => {
+  const disk = new MemoryFileSystem();
+  const slow = new FaultyFileSystem(testEnvironment(disk).clock, disk);
+  const environment = { ...testEnvironment(disk), fileSystem: slow };
+  const sink = fileSink({
+    path: OUT,
+    format: lines(),
+    bucket: basePath(),
+    rolling: { onCheckpoint: true },
+  });
+  const driver = new SinkDriver(sink, environment);
+  await driver.start();
+  const created = Promise.withResolvers<void>();
+  const create = slow.create.bind(slow);
+  slow.create = async (path, options) => {
+    await created.promise;
+    return create(path, options);
+  };
+  driver.write('a');
+  const writer = driver.writers[0]!;
+  writer.prepareCommit({ checkpointId: 1, endOfInput: false }).durable.catch(() => undefined);
+  let isClosed = false;
+  const closing = writer.close().then(() => {
+    isClosed = true;
+  });
+  await settle();
+  assert.equal(isClosed, false);
+  created.resolve();
+  await closing;
+  assert.equal((await unfinishedIn(disk, OUT)).length, 1);
+});

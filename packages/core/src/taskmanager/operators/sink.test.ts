@@ -241,3 +241,50 @@ test('the committables of a snapshot are not committed again by the writer that 
   await operator.notifyCheckpointComplete(5);
   assert.deepEqual(sink.calls, ['prepare 5']);
 });
+
+test('what is prepared at the end is not committed with an earlier checkpoint', async () => {
+  const { sink, operator } = await opened();
+  write(operator, 'a');
+  await operator.prepareSnapshot(1, false);
+  const committed = Promise.withResolvers<void>();
+  sink.answers.push(committed.promise);
+  const first = operator.notifyCheckpointComplete(1);
+  await settle();
+  write(operator, 'b');
+  const durable = Promise.withResolvers<void>();
+  sink.durable = durable.promise;
+  const end = operator.commitAtEnd();
+  committed.resolve();
+  await first;
+  assert.deepEqual(
+    sink.calls.filter((call) => call.startsWith('commit')),
+    ['commit a'],
+  );
+  durable.resolve();
+  await end;
+  assert.deepEqual(
+    sink.calls.filter((call) => call.startsWith('commit')),
+    ['commit a', 'commit b'],
+  );
+});
+
+test('what an aborted checkpoint prepared is committed at the end once it is durable', async () => {
+  const { sink, operator } = await opened();
+  const durable = Promise.withResolvers<void>();
+  sink.durable = durable.promise;
+  write(operator, 'a');
+  void operator.prepareSnapshot(1, false);
+  sink.durable = Promise.resolve();
+  const end = operator.commitAtEnd();
+  await settle();
+  assert.deepEqual(
+    sink.calls.filter((call) => call.startsWith('commit')),
+    [],
+  );
+  durable.resolve();
+  await end;
+  assert.deepEqual(
+    sink.calls.filter((call) => call.startsWith('commit')),
+    ['commit a'],
+  );
+});
