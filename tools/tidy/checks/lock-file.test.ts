@@ -17,3 +17,13 @@ test('links inside the repository are fine, a missing lock file is not', () => {
   assert.deepEqual(lockFile.run(repositoryOf({ 'package-lock.json': text })), []);
   assert.equal(lockFile.run(repositoryOf({})).length, 1);
 });
+
+test('what a package demands of Node is reported, since npm would warn on an older one', () => {
+  const text =
+    '{\n  "packages": {\n    "node_modules/a": {\n      "engines": {\n      }\n    }\n  }\n}';
+  const found = lockFile.run(repositoryOf({ 'package-lock.json': text }));
+  assert.deepEqual(
+    found.map((problem) => problem.line),
+    [4],
+  );
+});
