@@ -53,6 +53,16 @@ test('frames are numbered in the order of production, control frames carry the n
   assert.ok(partition.allSent);
 });
 
+test('of records of a megabyte a channel holds a few, not a few thousand', () => {
+  const { partition } = createPartition();
+  let held = 0;
+  while (partition.isAvailable) {
+    partition.emit(0, { id: held, text: 'x'.repeat(1 << 20) }, NO_TIMESTAMP);
+    held++;
+  }
+  assert.ok(held <= 4, `${held} records are held`);
+});
+
 test('a batch is sent when it is full, or when it is flushed', () => {
   const { partition, first } = createPartition();
   const consumer = new Recorder();

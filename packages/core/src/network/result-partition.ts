@@ -9,6 +9,7 @@ import { SerializationError } from '../base/errors.ts';
 import type { WeirError } from '../base/errors.ts';
 import type { ExecutionRef } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
+import { BatchLimit } from './batch-limit.ts';
 import { ResultSubpartition } from './result-subpartition.ts';
 import type { ControlFrame, NumberedFrame } from './frame.ts';
 
@@ -41,6 +42,7 @@ export class ResultPartition {
   readonly execution: ExecutionRef;
   readonly subpartitions: readonly ResultSubpartition[];
   readonly #options: ResultPartitionOptions;
+  readonly #limit = new BatchLimit();
   #fullCount = 0;
 
   constructor(options: ResultPartitionOptions) {
@@ -53,7 +55,8 @@ export class ResultPartition {
         this.#onSendError(error, from),
     };
     this.subpartitions = options.channels.map(
-      (descriptor) => new ResultSubpartition({ descriptor, logged, unsentMax }, owner),
+      (descriptor) =>
+        new ResultSubpartition({ descriptor, logged, unsentMax, limit: this.#limit }, owner),
     );
   }
 
@@ -82,10 +85,12 @@ export class ResultPartition {
   emit(channelIndex: number, value: unknown, timestamp: number): void {
     const subpartition = this.subpartitions[channelIndex];
     assert(subpartition !== undefined, 'emitted to a channel that does not exist');
+    this.#limit.observe(value);
     subpartition.append(value, timestamp);
   }
 
   emitToAll(value: unknown, timestamp: number): void {
+    this.#limit.observe(value);
     for (const subpartition of this.subpartitions) subpartition.append(value, timestamp);
   }
 

@@ -16,6 +16,7 @@ import type { WeirError } from '../base/errors.ts';
 import { isSameAttempt } from '../base/ids.ts';
 import { BATCH_SIZE } from '../base/records.ts';
 import type { ChannelDescriptor } from '../protocol/messages.ts';
+import type { BatchLimit } from './batch-limit.ts';
 import { compareConnections } from './frame.ts';
 import type {
   Connection,
@@ -46,6 +47,8 @@ export interface SubpartitionOptions {
   readonly logged: boolean;
   /** Unsent numbered frames at which the producer is to stop. */
   readonly unsentMax: number;
+  /** When a batch is full. */
+  readonly limit: BatchLimit;
 }
 
 interface ControlEntry {
@@ -61,6 +64,7 @@ export class ResultSubpartition {
   readonly descriptor: ChannelDescriptor;
   readonly #options: SubpartitionOptions;
   readonly #owner: SubpartitionOwner;
+  readonly #limit: BatchLimit;
 
   #base = 0;
   #next = 0;
@@ -84,6 +88,7 @@ export class ResultSubpartition {
   constructor(options: SubpartitionOptions, owner: SubpartitionOwner) {
     this.descriptor = options.descriptor;
     this.#options = options;
+    this.#limit = options.limit;
     this.#owner = owner;
   }
 
@@ -126,7 +131,7 @@ export class ResultSubpartition {
     const values = this.#values ?? this.#openBatch();
     const length = values.push(value);
     if (!Number.isNaN(timestamp)) this.#stamp(length - 1, timestamp);
-    if (length >= BATCH_SIZE) this.#closeBatch();
+    if (length >= this.#limit.records) this.#closeBatch();
   }
 
   /** Gets its number with the next flush or record; until then a later one replaces it. */
