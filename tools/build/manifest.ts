@@ -12,10 +12,13 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
+/** The engine's own files: for the other packages of this repository, never for users. */
+const INTERNAL = './internal/';
+
 const ENGINES = { node: '>=22.22' };
 
 export function publishedManifest(source: Manifest): Record<string, unknown> {
-  const entries = Object.entries(source.exports);
+  const entries = Object.entries(source.exports).filter(([name]) => !name.startsWith(INTERNAL));
   return {
     ...source,
     exports: Object.fromEntries(entries.map(([name, target]) => [name, publishedTarget(target)])),

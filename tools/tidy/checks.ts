@@ -13,12 +13,14 @@ import { lockFile } from './checks/lock-file.ts';
 import { machinePaths } from './checks/machine-paths.ts';
 import { purity } from './checks/purity.ts';
 import { reachability } from './checks/reachability.ts';
+import { simulation } from './checks/simulation.ts';
 import { sizes } from './checks/sizes.ts';
 import { testModifiers } from './checks/test-modifiers.ts';
 
 export const CHECKS: readonly Check[] = [
   floor,
   layers,
+  simulation,
   globals,
   purity,
   bannedSyntax,

@@ -58,6 +58,17 @@ export class MemoryFileSystem implements FileSystem {
     file.durable = file.content;
   }
 
+  /** What a power failure right now would certainly leave of a file; `null`: perhaps nothing. */
+  survives(path: string): Uint8Array | null {
+    let node: Node = this.#root;
+    for (const name of path.split('/').filter((part) => part !== '')) {
+      const next: Node | undefined = node.kind === 'directory' ? node.durable.get(name) : undefined;
+      if (next === undefined) return null;
+      node = next;
+    }
+    return node.kind === 'file' ? node.durable : null;
+  }
+
   async stat(path: string): Promise<FileStat | null> {
     const node = this.#find(path);
     if (node === null) return null;

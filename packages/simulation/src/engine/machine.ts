@@ -1,0 +1,81 @@
+/**
+ * What outlives the processes: the disk, the outer system, the wall clock, the moods that faults
+ * change, and the observer that sees every message and every completed checkpoint.
+ */
+import type { Random } from '@weir/core/internal/base/random';
+import { GeneralBatchCodec } from '@weir/core/internal/network/batch-codec';
+import { FrameCodec } from '@weir/core/internal/network/frame-codec';
+import type { WireMessage } from '@weir/core/internal/network/frame';
+import { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
+import type { ProtocolObserver } from '../checks/protocol-observer.ts';
+import type { Life } from '../world/life.ts';
+import { SimulatedClock } from '../world/simulated-clock.ts';
+import type { ClockPace, WallClock } from '../world/simulated-clock.ts';
+import { SimulatedFileSystem } from '../world/simulated-file-system.ts';
+import type { DiskMood } from '../world/simulated-file-system.ts';
+import type { LinkMood, LinkOptions } from '../world/simulated-link.ts';
+import type { World } from '../world/world.ts';
+
+export interface Moods {
+  readonly disk: DiskMood;
+  readonly link: LinkMood;
+  readonly pace: ClockPace;
+  readonly linkCapacity: number;
+  /** Frames go through the codec between threads, as they do in production. */
+  readonly encodesFrames: boolean;
+}
+
+export interface MachineOptions {
+  readonly world: World;
+  readonly moods: Moods;
+  readonly observer: (disk: MemoryFileSystem) => ProtocolObserver;
+}
+
+export class Machine {
+  readonly world: World;
+  readonly moods: Moods;
+  readonly disk: MemoryFileSystem;
+  readonly wall: WallClock = { offsetMs: 0 };
+  readonly observer: ProtocolObserver;
+  readonly #crashes: Random;
+
+  constructor({ world, moods, observer }: MachineOptions) {
+    this.world = world;
+    this.moods = moods;
+    this.disk = new MemoryFileSystem(() => 1_700_000_000_000 + Math.floor(world.now));
+    this.observer = observer(this.disk);
+    this.#crashes = world.random('power');
+  }
+
+  clockOf(life: Life): SimulatedClock {
+    return new SimulatedClock(this.world, life, { wall: this.wall, pace: this.moods.pace });
+  }
+
+  fileSystemOf(life: Life): SimulatedFileSystem {
+    const { disk, moods } = this;
+    return new SimulatedFileSystem(this.world, life, { disk, mood: moods.disk });
+  }
+
+  linkOptions(name: string): LinkOptions {
+    const { moods, world } = this;
+    const codec = new FrameCodec(new GeneralBatchCodec());
+    return {
+      mood: moods.link,
+      random: world.random(`link ${name}`),
+      capacity: moods.linkCapacity,
+      copy: {
+        copy: (message: WireMessage): WireMessage => {
+          if (!moods.encodesFrames) return message;
+          const { header, payload } = codec.encode(message);
+          const bytes = payload === null ? header : Buffer.concat([header, payload]);
+          return codec.decode(new Uint8Array(bytes));
+        },
+      },
+    };
+  }
+
+  /** Power failure: what was not synced is lost, in part or as a whole. */
+  powerFailure(): void {
+    this.disk.crash(this.#crashes.int(4) === 0 ? undefined : this.#crashes);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The faults of one schedule, as data: drawn from the seed before anything runs, so that a shrinker
+ * can leave some out while everything else stays. Each seed switches on a random part of them.
+ */
+import type { Random } from '@weir/core/internal/base/random';
+
+export type Fault =
+  /** SIGKILL: what was written stays, synced or not. */
+  | { readonly type: 'kill'; readonly at: number }
+  | { readonly type: 'powerFailure'; readonly at: number }
+  /** At an event of the schedule instead of a time. */
+  | { readonly type: 'killAtEvent'; readonly event: number }
+  | { readonly type: 'killSlot'; readonly at: number; readonly slot: number }
+  /** SIGTERM. */
+  | { readonly type: 'suspend'; readonly at: number }
+  /** The process stands still; another may take over meanwhile. */
+  | {
+      readonly type: 'pause';
+      readonly at: number;
+      readonly forMs: number;
+      readonly looksDead: boolean;
+    }
+  /** Somebody starts the job once more while it runs. */
+  | { readonly type: 'secondRun'; readonly at: number }
+  | { readonly type: 'clog'; readonly at: number; readonly forMs: number }
+  | {
+      readonly type: 'slowDisk';
+      readonly at: number;
+      readonly forMs: number;
+      readonly factor: number;
+    }
+  | {
+      readonly type: 'diskErrors';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    }
+  | {
+      readonly type: 'lostAnswers';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    }
+  | {
+      readonly type: 'bitFlips';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    }
+  | { readonly type: 'diskFull'; readonly at: number; readonly forMs: number }
+  | { readonly type: 'outerDown'; readonly at: number; readonly forMs: number }
+  | {
+      readonly type: 'outerErrors';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    }
+  | { readonly type: 'outerCrash'; readonly at: number }
+  | { readonly type: 'wallClock'; readonly at: number; readonly byMs: number }
+  | {
+      readonly type: 'fragile';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    };
+
+export type FaultType = Fault['type'];
+
+type Draw = (random: Random, at: number) => Fault;
+
+const chance = (random: Random): number => 0.002 * 2 ** random.int(5);
+const span = (random: Random): number => 20 + random.int(400);
+
+const DRAWS: Readonly<Record<Exclude<FaultType, 'killAtEvent'>, Draw>> = {
+  kill: (_random, at) => ({ type: 'kill', at }),
+  powerFailure: (_random, at) => ({ type: 'powerFailure', at }),
+  killSlot: (random, at) => ({ type: 'killSlot', at, slot: random.int(4) }),
+  suspend: (_random, at) => ({ type: 'suspend', at }),
+  pause: (random, at) => ({
+    type: 'pause',
+    at,
+    forMs: span(random) * 3,
+    looksDead: random.int(2) === 0,
+  }),
+  secondRun: (_random, at) => ({ type: 'secondRun', at }),
+  clog: (random, at) => ({ type: 'clog', at, forMs: span(random) }),
+  slowDisk: (random, at) => ({
+    type: 'slowDisk',
+    at,
+    forMs: span(random),
+    factor: 10 + random.int(200),
+  }),
+  diskErrors: (random, at) => ({
+    type: 'diskErrors',
+    at,
+    forMs: span(random),
+    chance: chance(random),
+  }),
+  lostAnswers: (random, at) => ({
+    type: 'lostAnswers',
+    at,
+    forMs: span(random),
+    chance: chance(random),
+  }),
+  bitFlips: (random, at) => ({ type: 'bitFlips', at, forMs: span(random), chance: chance(random) }),
+  diskFull: (random, at) => ({ type: 'diskFull', at, forMs: span(random) }),
+  outerDown: (random, at) => ({ type: 'outerDown', at, forMs: span(random) }),
+  outerErrors: (random, at) => ({
+    type: 'outerErrors',
+    at,
+    forMs: span(random),
+    chance: chance(random) * 4,
+  }),
+  outerCrash: (_random, at) => ({ type: 'outerCrash', at }),
+  wallClock: (random, at) => ({
+    type: 'wallClock',
+    at,
+    byMs: (random.int(2) * 2 - 1) * random.int(5000),
+  }),
+  fragile: (random, at) => ({
+    type: 'fragile',
+    at,
+    forMs: span(random),
+    chance: chance(random) * 4,
+  }),
+};
+
+export const FAULT_TYPES: readonly FaultType[] = Object.keys(DRAWS) as FaultType[];
+
+/** Faults until `healAt`, in order of time; of about half of the kinds that are allowed. */
+export function drawFaults(
+  random: Random,
+  options: { readonly healAt: number; readonly allowed: readonly FaultType[] },
+): readonly Fault[] {
+  const { healAt, allowed } = options;
+  const most = [1, 2, 4][random.int(3)] as number;
+  const faults: Fault[] = [];
+  for (const [type, draw] of Object.entries(DRAWS)) {
+    if (!allowed.includes(type as FaultType) || random.int(5) < 3) continue;
+    const count = 1 + random.int(most);
+    for (let i = 0; i < count; i++) faults.push(draw(random, Math.floor(random.next() * healAt)));
+  }
+  return faults.toSorted((a, b) => timeOf(a) - timeOf(b));
+}
+
+export function timeOf(fault: Fault): number {
+  return fault.type === 'killAtEvent' ? 0 : fault.at;
+}

@@ -1,0 +1,155 @@
+/**
+ * Draws a job: sources, operators that take earlier streams, and a sink on every stream that
+ * nothing else takes. Streams are kept small, so that a schedule is quick and a difference is easy
+ * to read.
+ */
+import type { Random } from '@weir/core/internal/base/random';
+import { recount } from './recount.ts';
+import type {
+  JobSpec,
+  OperatorKind,
+  OperatorSpec,
+  SinkSpec,
+  SourceSpec,
+  SplitSpec,
+} from './job-spec.ts';
+
+const RECORDS_MAX = 400;
+/** These hold records back, or mix their order: what follows cannot rely on event time. */
+export const UNTIMED: ReadonlySet<OperatorKind> = new Set(['hold', 'buffer']);
+
+export interface JobLimits {
+  /** Windows need that no record comes twice. */
+  readonly exactlyOnce: boolean;
+  readonly operatorsMax: number;
+}
+
+export function drawJob(random: Random, limits: JobLimits): JobSpec {
+  const streams: (SourceSpec | OperatorSpec)[] = [];
+  const sourceCount = 1 + random.int(3);
+  const stepTs = 1 + random.int(20);
+  for (let i = 0; i < sourceCount; i++) streams.push(drawSource(random, i, stepTs));
+  const operatorCount = 1 + random.int(limits.operatorsMax);
+  for (let i = 0; i < operatorCount; i++) drawOperator(random, streams, limits);
+  const chaining = random.int(4) > 0;
+  const sinks = drawSinks(random, streams);
+  const hasWindow = streams.some((it) => it.type === 'operator' && it.kind === 'window');
+  return {
+    name: 'simulated',
+    streams: hasWindow ? streams.map(withoutLateRecords) : streams,
+    sinks,
+    chaining,
+  };
+}
+
+function withoutLateRecords(stream: SourceSpec | OperatorSpec): SourceSpec | OperatorSpec {
+  return stream.type === 'source' ? { ...stream, idlenessMs: null, assignment: 'first' } : stream;
+}
+
+function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
+  const splitCount = 1 + random.int(4);
+  const name = `s${index}`;
+  const splits = Array.from({ length: splitCount }, (_split, number): SplitSpec => ({
+    id: `${name}.${number}`,
+    count: random.int(8) === 0 ? 0 : 1 + random.int(30),
+    firstTs: 1000 + random.int(100),
+    stepTs,
+  }));
+  return {
+    type: 'source',
+    name,
+    splits,
+    keys: 1 + random.int(6),
+    burst: 1 + random.int(6),
+    pauseMs: [1, 10, 40, 100][random.int(4)] as number,
+    parallelism: random.int(3) === 0 ? 1 + random.int(3) : null,
+    idlenessMs: random.int(3) === 0 ? 20 + random.int(100) : null,
+    assignment: random.int(2) === 0 ? 'first' : 'asked',
+  };
+}
+
+const KINDS: readonly OperatorKind[] = [
+  'map',
+  'filter',
+  'flatMap',
+  'coin',
+  'fragile',
+  'count',
+  'count',
+  'aggregate',
+  'window',
+  'window',
+  'hold',
+  'buffer',
+  'all',
+  'union',
+  'join',
+  'rules',
+];
+
+function drawOperator(
+  random: Random,
+  streams: (SourceSpec | OperatorSpec)[],
+  limits: JobLimits,
+): void {
+  const kind = KINDS[random.int(KINDS.length)] as OperatorKind;
+  const first = pickInput(random, streams.length);
+  let inputs = [first];
+  if (kind === 'union' || kind === 'join' || kind === 'rules') {
+    if (streams.length < 2) return;
+    const second = (first + 1 + random.int(streams.length - 1)) % streams.length;
+    inputs = [first, second];
+  }
+  if (kind === 'window' && !(limits.exactlyOnce && inputs.every((it) => isTimed(streams, it))))
+    return;
+  const operator: OperatorSpec = {
+    type: 'operator',
+    kind,
+    name: `o${streams.length}`,
+    inputs,
+    parallelism:
+      kind === 'all' ? 1 + random.int(3) : random.int(4) === 0 ? 1 + random.int(4) : null,
+    partition: (['none', 'none', 'none', 'rebalance', 'shuffle', 'rescale'] as const)[
+      random.int(6)
+    ] as OperatorSpec['partition'],
+    startsChain: random.int(4) === 0,
+    size: kind === 'hold' || kind === 'window' ? 5 + random.int(120) : 1 + random.int(8),
+  };
+  const counted = recount({ name: '', streams: [...streams, operator], sinks: [], chaining: true });
+  if (counted.streams.at(-1)!.length <= RECORDS_MAX) streams.push(operator);
+}
+
+/** Newer streams more often: deep graphs, with some branches. */
+function pickInput(random: Random, count: number): number {
+  return Math.max(random.int(count), random.int(count));
+}
+
+/** Whether records of a stream never come after their time. */
+export function isTimed(streams: readonly (SourceSpec | OperatorSpec)[], index: number): boolean {
+  const stream = streams[index];
+  if (stream === undefined || stream.type === 'source') return stream !== undefined;
+  return !UNTIMED.has(stream.kind) && stream.inputs.every((input) => isTimed(streams, input));
+}
+
+function drawSinks(
+  random: Random,
+  streams: readonly (SourceSpec | OperatorSpec)[],
+): readonly SinkSpec[] {
+  const used = new Set(
+    streams.flatMap((stream) => (stream.type === 'operator' ? stream.inputs : [])),
+  );
+  const sinks: SinkSpec[] = [];
+  for (let input = 0; input < streams.length; input++) {
+    if (used.has(input) && random.int(6) > 0) continue;
+    sinks.push({
+      name: `k${input}`,
+      input,
+      kind: (['transactions', 'transactions', 'files', 'files', 'plain'] as const)[
+        random.int(5)
+      ] as SinkSpec['kind'],
+      parallelism: random.int(4) === 0 ? 1 + random.int(3) : null,
+      size: 1 + random.int(10),
+    });
+  }
+  return sinks;
+}

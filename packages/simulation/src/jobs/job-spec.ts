@@ -1,0 +1,71 @@
+/** A job as data: what the graph is made of, drawn at random, built and recounted from the same. */
+export interface SplitSpec {
+  readonly id: string;
+  readonly count: number;
+  /** Event time of the first record, and from one to the next. */
+  readonly firstTs: number;
+  readonly stepTs: number;
+}
+
+export interface SourceSpec {
+  readonly type: 'source';
+  readonly name: string;
+  readonly splits: readonly SplitSpec[];
+  readonly keys: number;
+  /** Records at once, and the pause until the next. */
+  readonly burst: number;
+  readonly pauseMs: number;
+  /** `null`: the job's. */
+  readonly parallelism: number | null;
+  readonly idlenessMs: number | null;
+  /**
+   * `first`: a reader gets all its splits before it reads, so no record is late; `asked`: one by
+   * one, whoever asks.
+   */
+  readonly assignment: 'first' | 'asked';
+}
+
+export type OperatorKind =
+  | 'map'
+  | 'filter'
+  | 'flatMap'
+  | 'coin'
+  | 'fragile'
+  | 'count'
+  | 'aggregate'
+  | 'window'
+  | 'hold'
+  | 'buffer'
+  | 'all'
+  | 'union'
+  | 'join'
+  | 'rules';
+
+export interface OperatorSpec {
+  readonly type: 'operator';
+  readonly kind: OperatorKind;
+  readonly name: string;
+  /** Streams, by their place in the job; `union`, `join` and `rules` have two. */
+  readonly inputs: readonly number[];
+  readonly parallelism: number | null;
+  readonly partition: 'none' | 'rebalance' | 'shuffle' | 'rescale';
+  readonly startsChain: boolean;
+  /** Size of a window, of a buffer, length of a hold. */
+  readonly size: number;
+}
+
+export interface SinkSpec {
+  readonly name: string;
+  readonly input: number;
+  readonly kind: 'transactions' | 'files' | 'plain';
+  readonly parallelism: number | null;
+  /** Records in one write, bytes of a part. */
+  readonly size: number;
+}
+
+export interface JobSpec {
+  readonly name: string;
+  readonly streams: readonly (SourceSpec | OperatorSpec)[];
+  readonly sinks: readonly SinkSpec[];
+  readonly chaining: boolean;
+}

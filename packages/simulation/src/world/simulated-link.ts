@@ -1,0 +1,111 @@
+/**
+ * The rings between two threads: order is kept, room is bounded for numbered frames as in a ring,
+ * everything arrives after a while, later when the link is clogged. Messages to a dead thread
+ * vanish with it.
+ */
+import type { Random } from '@weir/core/internal/base/random';
+import type { DataLink } from '@weir/core/internal/network/data-exchange';
+import { isNumbered } from '@weir/core/internal/network/frame';
+import type { WireMessage } from '@weir/core/internal/network/frame';
+import type { Life } from './life.ts';
+import type { World } from './world.ts';
+
+export interface LinkMood {
+  latencyMs: number;
+  /** World time before which nothing arrives. */
+  cloggedUntil: number;
+}
+
+/** One of the two threads that a link connects. */
+export interface LinkOwner {
+  readonly life: Life;
+  wakeUp(): void;
+}
+
+/** Carries messages as bytes, or as they are. */
+export interface MessageCopy {
+  copy(message: WireMessage): WireMessage;
+}
+
+export interface LinkOptions {
+  readonly mood: LinkMood;
+  readonly random: Random;
+  /** Messages under way at most, before numbered frames are refused. */
+  readonly capacity: number;
+  readonly copy: MessageCopy;
+}
+
+export class SimulatedLink implements DataLink {
+  readonly #world: World;
+  readonly #owner: LinkOwner;
+  readonly #options: LinkOptions;
+  #peer: SimulatedLink | null = null;
+  readonly #arrived: WireMessage[] = [];
+  #underWay = 0;
+  #lastArrival = 0;
+  #hasRoomAgain = false;
+
+  private constructor(world: World, owner: LinkOwner, options: LinkOptions) {
+    this.#world = world;
+    this.#owner = owner;
+    this.#options = options;
+  }
+
+  /** Both ends of a new link. */
+  static pair(
+    world: World,
+    owners: readonly [LinkOwner, LinkOwner],
+    options: LinkOptions,
+  ): readonly [SimulatedLink, SimulatedLink] {
+    const a = new SimulatedLink(world, owners[0], options);
+    const b = new SimulatedLink(world, owners[1], options);
+    a.#peer = b;
+    b.#peer = a;
+    return [a, b];
+  }
+
+  send(message: WireMessage): boolean {
+    const { random, mood, capacity, copy } = this.#options;
+    const mayWait = message.type === 'frame' && isNumbered(message.frame);
+    if (mayWait && this.#underWay >= capacity) return false;
+    const peer = this.#peer as SimulatedLink;
+    const copied = copy.copy(message);
+    this.#underWay++;
+    const now = this.#world.now;
+    const earliest = Math.max(now + random.next() * 2 * mood.latencyMs, mood.cloggedUntil);
+    this.#lastArrival = Math.max(this.#lastArrival + 1e-6, earliest);
+    this.#world.schedule(peer.#owner.life, this.#lastArrival - now, labelOf(message), () => {
+      peer.#arrived.push(copied);
+      peer.#owner.wakeUp();
+    });
+    return true;
+  }
+
+  poll(receive: (message: WireMessage) => void): boolean {
+    let moved = this.#hasRoomAgain;
+    this.#hasRoomAgain = false;
+    for (let next = this.#arrived.shift(); next !== undefined; next = this.#arrived.shift()) {
+      moved = true;
+      (this.#peer as SimulatedLink).#taken();
+      receive(next);
+    }
+    return moved;
+  }
+
+  #taken(): void {
+    const wasFull = this.#underWay >= this.#options.capacity;
+    this.#underWay--;
+    if (!wasFull) return;
+    this.#world.schedule(this.#owner.life, 0, 'room in link', () => {
+      this.#hasRoomAgain = true;
+      this.#owner.wakeUp();
+    });
+  }
+}
+
+function labelOf(message: WireMessage): string {
+  if (message.type !== 'frame') return `${message.type} ${message.channelId}`;
+  const { frame, channelId } = message;
+  const id = frame.kind === 'barrier' ? ` ${frame.trigger.checkpointId}` : '';
+  return `frame ${channelId} ${frame.kind}${id}`;
+}

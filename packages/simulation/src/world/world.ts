@@ -1,0 +1,140 @@
+/**
+ * Time and order for everything in a simulation. One event runs at a time; after it every promise
+ * that can go on has gone on, so nothing is ever half done between two events, and a crash falls
+ * between them. Time moves only when the next event is taken.
+ */
+import type { Timer } from '@weir/core/internal/base/clock';
+import { seededRandom } from '@weir/core/internal/base/random';
+import type { Random } from '@weir/core/internal/base/random';
+import { EventQueue } from './event-queue.ts';
+import type { WorldEvent } from './event-queue.ts';
+import type { Life } from './life.ts';
+import { Trace } from './trace.ts';
+
+/** What ends a run early: an invariant does not hold. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly keepsTrace: boolean;
+}
+
+export class World {
+  readonly seed: number;
+  readonly trace: Trace;
+  readonly #root: Random;
+  readonly #ties: Random;
+  readonly #queue = new EventQueue();
+  #now = 0;
+  #sequence = 0;
+  #events = 0;
+  #violation: Violation | null = null;
+
+  constructor({ seed, keepsTrace }: WorldOptions) {
+    this.seed = seed;
+    this.trace = new Trace(keepsTrace);
+    this.#root = seededRandom(seed);
+    this.#ties = this.random('ties');
+  }
+
+  /** Milliseconds since the world began. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Number of events that have run. */
+  get eventCount(): number {
+    return this.#events;
+  }
+
+  get violation(): Violation | null {
+    return this.#violation;
+  }
+
+  /** An independent stream of random numbers. */
+  random(label: string): Random {
+    return this.#root.derive(label);
+  }
+
+  schedule(life: Life | null, delayMs: number, label: string, fn: () => void): Timer {
+    const event: WorldEvent = {
+      at: this.#now + Math.max(0, delayMs),
+      tie: this.#ties.next(),
+      sequence: this.#sequence++,
+      life,
+      label,
+      fn,
+      cancelled: false,
+    };
+    this.#queue.push(event);
+    return {
+      cancel: () => {
+        event.cancelled = true;
+      },
+    };
+  }
+
+  /** Remarks in the trace. */
+  note(who: string, what: string): void {
+    this.trace.add(this.#now, who, what);
+  }
+
+  /** An invariant does not hold. Also reached from code that swallows what is thrown. */
+  violated(message: string): void {
+    this.#violation ??= new Violation(message);
+  }
+
+  check(holds: boolean, message: () => string): void {
+    if (!holds) this.violated(message());
+  }
+
+  /** Runs until `isOver`, a violation, or the end of the events or of the time. */
+  async run(isOver: () => boolean, untilMs: number): Promise<'over' | 'stuck' | 'late'> {
+    for (;;) {
+      if (this.#violation !== null || isOver()) return 'over';
+      const event = this.#queue.pop();
+      if (event === undefined) return 'stuck';
+      if (event.cancelled) continue;
+      const { life } = event;
+      if (life !== null) {
+        if (!life.isAlive) continue;
+        if (life.pausedUntil > event.at) {
+          if (event.tie < 1) event.tie = 1 + event.at;
+          event.at = life.pausedUntil;
+          this.#queue.push(event);
+          continue;
+        }
+      }
+      if (event.at > untilMs) return 'late';
+      this.#now = event.at;
+      this.#events++;
+      this.trace.add(event.at, life?.name ?? '', event.label);
+      try {
+        event.fn();
+      } catch (error) {
+        this.violated(`nobody caught: ${error instanceof Error ? error.stack : String(error)}`);
+      }
+      await drained();
+    }
+  }
+
+  /** Labels of what is still to come, with how many of each: who waits for what. */
+  pending(): readonly string[] {
+    const counts = new Map<string, number>();
+    for (const { cancelled, life, label } of this.#queue.events) {
+      if (cancelled || life?.isAlive === false) continue;
+      const text = `${life?.name ?? 'world'}: ${label}`;
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+    return [...counts].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`));
+  }
+}
+
+/** Every promise that can go on has done so: the tick queue runs when the microtasks are empty. */
+function drained(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
+}
