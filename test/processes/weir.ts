@@ -84,10 +84,17 @@ export class Weir {
 
   /** Resolves once the output matches; rejects when the process ends without. */
   async said(pattern: RegExp): Promise<void> {
-    await until(`${this.#name} says ${pattern}`, () => {
-      if (pattern.test(this.output)) return true;
-      if (this.isOver) throw new Error(`${this.#name} never said ${pattern}:\n${this.output}`);
-      return false;
+    await this.until(`the output ${pattern}`, () => pattern.test(this.output));
+  }
+
+  /** As `until`, but rejects when the process ends first. */
+  until<T>(what: string, look: () => T | false | null): Promise<T> {
+    return until(`${this.#name}: ${what}`, () => {
+      const isOver = this.isOver;
+      const answer = look();
+      if (isOver && (answer === false || answer === null))
+        throw new Error(`${this.#name} ended without ${what}:\n${this.output}`);
+      return answer;
     });
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { seededRandom } from '../../packages/core/src/base/random.ts';
 import { compareOutput, recount } from '../../tools/exactly-once/recount.ts';
 import { completedCheckpoints } from '../../tools/exactly-once/weir-process.ts';
-import { until, WORD_COUNT } from './weir.ts';
+import { WORD_COUNT } from './weir.ts';
 import type { Place, StartOptions, Weir } from './weir.ts';
 
 const VOCABULARY = 300;
@@ -83,10 +83,8 @@ export function checkpointDirectory(at: Place, id: number): string {
 
 /** Resolves with the id of a checkpoint on disk that is newer than `after`. */
 export async function checkpointAfter(at: Place, weir: Weir, after: number): Promise<number> {
-  return until(`a checkpoint after ${after}`, () => {
+  return weir.until(`a checkpoint after ${after}`, () => {
     const newest = newestCheckpoint(at);
-    if (newest > after) return newest;
-    if (weir.isOver) throw new Error(`the run ended without a checkpoint:\n${weir.output}`);
-    return null;
+    return newest > after ? newest : null;
   });
 }

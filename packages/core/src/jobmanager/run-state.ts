@@ -425,13 +425,19 @@ async function cleanUp(
     .filter((it) => it.status === 'valid' && it.checkpointId < facts.firstCheckpointId)
     .map((it) => it.checkpointId);
   const own = facts.completed.map((it) => it.checkpointId);
+  // Evidence, also where only reading it whole has shown the damage.
+  const damaged = facts.scanned
+    .filter((it) => it.status === 'damaged')
+    .map((it) => it.checkpointId);
   try {
     const report = await storage.cleanUp({
-      keep: [...earlier, ...own],
+      keep: [...earlier, ...own, ...damaged],
       below: facts.lastCheckpointId + 1,
     });
     for (const path of report.foreign)
       options.warn(`not deleted, since Weir did not write it: ${path}`);
+    for (const { path, reason } of report.failed)
+      options.warn(`${path} could not be cleaned up: ${reason}`);
   } catch (error) {
     options.warn(`old checkpoints could not be cleaned up: ${messageOf(error)}`);
   }

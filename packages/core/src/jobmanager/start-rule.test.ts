@@ -8,7 +8,9 @@ import type { StartFacts } from './start-rule.ts';
 const ID = 'a'.repeat(32);
 
 function valid(checkpointId: number): ScannedSnapshot {
-  return { status: 'valid', checkpointId, directory: `/c/chk-${checkpointId}` } as ScannedSnapshot;
+  const completedAt = Date.UTC(2030, 0, 1);
+  const directory = `/c/chk-${checkpointId}`;
+  return { status: 'valid', checkpointId, directory, kind: 'checkpoint', completedAt };
 }
 
 function damaged(checkpointId: number): ScannedSnapshot {
@@ -138,7 +140,12 @@ test('--fresh starts empty and says what it ignores [R100]', () => {
 
 test('with the record of runs missing, nothing starts empty beside checkpoints [R097]', () => {
   const decision = decide({ scanned: [valid(16), valid(17)] });
-  refused(decision, 'JOB_STATE_UNPROVEN', /checkpoint 17 \(valid, \/c\/chk-17\)/, /-s PATH/);
+  refused(
+    decision,
+    'JOB_STATE_UNPROVEN',
+    /checkpoint 17 \(completed 2030-01-01T00:00:00.000Z, \/c\/chk-17\)/,
+    /-s PATH/,
+  );
 });
 
 test('a checkpoint that never was complete is no reason to refuse', () => {

@@ -194,9 +194,14 @@ function isAt(snapshot: ScannedSnapshot, checkpointId: number): boolean {
   return snapshot.checkpointId === checkpointId && snapshot.status !== 'incomplete';
 }
 
+function stateOf(snapshot: ScannedSnapshot): string {
+  if (snapshot.status !== 'valid') return snapshot.status;
+  return `completed ${new Date(snapshot.completedAt).toISOString()}`;
+}
+
 function list(snapshots: readonly ScannedSnapshot[]): string {
   return snapshots
-    .map((it) => `checkpoint ${it.checkpointId} (${it.status}, ${it.directory})`)
+    .map((it) => `checkpoint ${it.checkpointId} (${stateOf(it)}, ${it.directory})`)
     .join(', ');
 }
 
