@@ -27,6 +27,7 @@ import { JobStore } from '../storage/job-store.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
 import { joinPath, parseUserPath } from '../storage/paths.ts';
+import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
 import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
@@ -373,7 +374,12 @@ async function restoredSnapshot(
   decision: Seen['decision'],
 ): Promise<StoredSnapshot | null> {
   if (decision.type === 'empty') return null;
-  if (decision.type === 'resume') return storage.load(decision.directory);
+  if (decision.type === 'resume') {
+    // Whoever published it may have died before its name was durable; sinks will rely on it.
+    const { clock, fileSystem } = options;
+    await retryTransient(clock, () => fileSystem.syncDirectory(decision.directory));
+    return storage.load(decision.directory);
+  }
   return loadSnapshot(options, decision.path);
 }
 
