@@ -26,7 +26,7 @@ import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-st
 import { JobStore } from '../storage/job-store.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
-import { joinPath, parseUserPath } from '../storage/paths.ts';
+import { joinPath, parentPath, parseUserPath } from '../storage/paths.ts';
 import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
@@ -377,7 +377,8 @@ async function restoredSnapshot(
   if (decision.type === 'resume') {
     // Whoever published it may have died before its name was durable; sinks will rely on it.
     const { clock, fileSystem } = options;
-    await retryTransient(clock, () => fileSystem.syncDirectory(decision.directory));
+    for (const path of [decision.directory, parentPath(decision.directory)])
+      await retryTransient(clock, () => fileSystem.syncDirectory(path));
     return storage.load(decision.directory);
   }
   return loadSnapshot(options, decision.path);
