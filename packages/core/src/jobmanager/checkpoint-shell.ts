@@ -399,19 +399,21 @@ export class CheckpointShell {
 /**
  * What a function of the job brought about (a value that cannot be stored) stays its fault: a
  * restart does not cure it. A disk may come back; but a place that is full or forbidden round after
- * round counts as a position that no restart gets over, and ends the job with path and reason.
+ * round is a cause that no restart gets over, and ends the job with path and reason.
  */
 function tooManyFailures(message: string, cause: ErrorInfo | null): WeirError {
   const { permanent, path, errno } = cause?.details ?? {};
   const isPlace = permanent === true && typeof path === 'string';
   return new WeirError(cause?.kind === 'function' ? 'function' : 'transient', message, {
     code: 'CHECKPOINT_FAILURES',
-    // Without the checkpoint's own folder, so that the same place is seen to fail again.
-    details: isPlace
-      ? { position: `${path.replace(/\/chk-\d+(\/.*)?$/, '')} (${String(errno)})` }
-      : {},
+    details: isPlace ? { place: `${placeOf(path)} (${String(errno)})` } : {},
     cause: cause === null ? undefined : fromErrorInfo(cause),
   });
+}
+
+/** Without what is new each time, so that the same place is seen to fail again. */
+function placeOf(path: string): string {
+  return path.replace(/\/(chk-\d+(\/.*)?|\.append-[0-9a-f]+)$/, '');
 }
 
 function sizeOf(metadata: {

@@ -5,6 +5,7 @@
  */
 import type { StreamGraph } from '../api/stream-graph.ts';
 import type { Clock } from '../base/clock.ts';
+import { errorKind, messageOf, WeirError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { ExecutionRef, JobId, OperatorId, SubtaskKey } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -20,6 +21,7 @@ import type { TaskManagerMessage, TaskRestore } from '../protocol/messages.ts';
 import type { SlotLayout } from '../protocol/slots/slot-layout.ts';
 import type { CoordinatorSnapshot, SnapshotKind } from '../protocol/snapshot.ts';
 import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import type { InitialRestore } from './job-master.ts';
 import { recoverSinks } from './sink-recovery.ts';
 import { SourceCoordinator } from './source-coordinator.ts';
@@ -138,14 +140,13 @@ export class Deployer {
   }
 
   async #restoresOf(latest: CompletedCheckpoint | null): Promise<Restores> {
-    const { initial, storage } = this.#options;
-    const { jobGraph } = this.#options;
+    const { initial, jobGraph } = this.#options;
     if (latest === null && initial === null) return { ...NOTHING, jobGraph };
     const id = latest?.checkpointId ?? initial?.metadata.checkpointId;
     if (this.#cached !== null && this.#cached.checkpointId === id) return this.#cached;
     const isInitial = latest === null || latest.checkpointId === initial?.metadata.checkpointId;
     const { metadata, directory } =
-      isInitial && initial !== null ? initial : await storage.load(latest?.directory as string);
+      isInitial && initial !== null ? initial : await this.#load(latest as CompletedCheckpoint);
     const assigned = assignState(metadata, jobGraph, {
       directory,
       // Within a run the graph stays as it is; the choice was made when the run started.
@@ -155,6 +156,20 @@ export class Deployer {
     const snapshot = { checkpointId, kind, directory };
     this.#cached = { snapshot, checkpointId, ...assigned };
     return this.#cached;
+  }
+
+  /** A completed checkpoint that is gone was removed by somebody else: no restart brings it back. */
+  async #load({ checkpointId, directory }: CompletedCheckpoint): Promise<StoredSnapshot> {
+    try {
+      return await this.#options.storage.load(directory);
+    } catch (error) {
+      if (errorKind(error) !== 'user') throw error;
+      throw new WeirError(
+        'corrupt',
+        `checkpoint ${checkpointId}, from which the job has to restart, is gone: ${messageOf(error)}`,
+        { code: 'JOB_STATE_UNPROVEN', details: { path: directory }, cause: error },
+      );
+    }
   }
 
   async #resetSources(restored: Restores): Promise<void> {

@@ -68,6 +68,11 @@ test('a job that never ran starts empty and says so', () => {
   });
 });
 
+test('a start without any record says when it adds to an output that is not empty', () => {
+  const decision = decide({ occupiedOutput: '/out' });
+  assert.match(decision.type === 'empty' ? decision.note : '', /empty; adds to what is in \/out/);
+});
+
 test('a run that did not end goes on from its newest checkpoint [R100]', () => {
   const decision = decide({ record: record([16, 17]), scanned: [valid(16), valid(17)] });
   assert.deepEqual(decision, {

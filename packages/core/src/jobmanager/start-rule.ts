@@ -77,10 +77,12 @@ function startFresh(facts: StartFacts): StartDecision {
   return { type: 'empty', isNewRun: true, note };
 }
 
-function startUnknown({ jobId, scanned }: StartFacts): StartDecision {
+function startUnknown({ jobId, scanned, occupiedOutput }: StartFacts): StartDecision {
   const candidates = scanned.filter((snapshot) => snapshot.status !== 'incomplete');
+  // Perhaps the data folder is another one than that of the run which wrote there.
+  const added = occupiedOutput === null ? '' : `; adds to what is in ${occupiedOutput} already`;
   if (candidates.length === 0)
-    return { type: 'empty', isNewRun: true, note: 'no earlier run, starts empty' };
+    return { type: 'empty', isNewRun: true, note: `no earlier run, starts empty${added}` };
   return refuse(
     'JOB_STATE_UNPROVEN',
     `the record of earlier runs of job ${jobId} is missing, so its last state cannot be proven; ` +

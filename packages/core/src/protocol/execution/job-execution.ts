@@ -365,12 +365,12 @@ function noRestartError(reason: string, error: ErrorInfo): ErrorInfo {
 }
 
 function poisonError({ position, failures }: Poison, error: ErrorInfo): ErrorInfo {
-  const isRecord = position !== null && error.code !== 'CHECKPOINT_FAILURES';
-  const message = !isRecord
-    ? `the job failed ${failures} times for the same cause, which a restart does not cure: ` +
-      `correct it, then resume: ${error.message}`
-    : `the same record failed ${failures} times, at ${position}: correct the function or the ` +
-      `record, or let bad records be skipped or set aside, then resume: ${error.message}`;
+  const message =
+    position === null
+      ? `the job failed ${failures} times for the same cause, which a restart does not cure: ` +
+        `correct it, then resume: ${error.message}`
+      : `the same record failed ${failures} times, at ${position}: correct the function or the ` +
+        `record, or let bad records be skipped or set aside, then resume: ${error.message}`;
   return jobFailed(message, error);
 }
 

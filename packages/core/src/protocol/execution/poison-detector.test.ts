@@ -42,6 +42,18 @@ test('the same byte of another file is another record', () => {
   assert.deepEqual(answers[4], { position: 'byte 4 of a', failures: 3 });
 });
 
+test('a place that fails again and again is a cause, and forgotten like one', () => {
+  const full = (id: number): ErrorInfo =>
+    toErrorInfo(
+      new StorageUnavailableError(`checkpoint ${id} failed`, { details: { place: '/c (ENOSPC)' } }),
+    );
+  const errors = [1, 2, 3].map(full);
+  assert.deepEqual(rounds(new PoisonDetector(), errors).at(-1), { position: null, failures: 3 });
+  const detector = new PoisonDetector();
+  const daily = errors.map((error, day) => detector.failed(error, day + 1, day * 86_400_000));
+  assert.deepEqual(daily, [null, null, null]);
+});
+
 test('the cause is the innermost error of ours, whatever wraps it', () => {
   const cause = functionError('cannot store a function (at a.b)');
   const errors = [1, 2, 3].map((id) =>

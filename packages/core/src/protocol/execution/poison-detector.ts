@@ -1,7 +1,7 @@
 /**
  * Finds failures that no restart can cure: the same position, or else the same cause, failing again
  * and again ends the job, whatever the restart strategy says. Only faults of user code count, and what
- * names a position; a network or a disk may well come back.
+ * names a position or a place; a network may well come back.
  *
  * Failures in between do not interrupt a row: two bad records in two subtasks take turns. A cause
  * without a position is forgotten after a while, since the same message weeks apart proves nothing.
@@ -42,8 +42,9 @@ export class PoisonDetector {
    */
   failed(error: ErrorInfo, round: number, now: number): Poison | null {
     const position = positionOf(error);
-    if (position === null && error.kind !== 'function') return null;
-    const key = position === null ? causeOf(error) : `at ${position}`;
+    const cause = causeOf(error);
+    if (position === null && cause === null) return null;
+    const key = position === null ? `cause ${cause}` : `at ${position}`;
     const failures = this.#count(key, { round, now, memoryMs: memoryOf(position) });
     return failures < this.#limit ? null : { position, failures };
   }
@@ -73,12 +74,16 @@ function memoryOf(position: string | null): number {
   return position === null ? CAUSE_MEMORY_MS : Infinity;
 }
 
-/** The innermost error of ours: what wraps it may hold numbers that change, such as ids. */
-function causeOf(error: ErrorInfo): string {
+/** What failed, if it is the fault of user code, or a place that the error names. */
+function causeOf(error: ErrorInfo): string | null {
+  const { place } = error.details;
+  if (typeof place === 'string') return place;
+  if (error.kind !== 'function') return null;
+  // The innermost error of ours: what wraps it may hold numbers that change, such as ids.
   let innermost = error;
   for (let cause = error.causes[0]; cause !== undefined; cause = cause.causes[0])
     if (cause.code !== null) innermost = cause;
-  return `cause ${innermost.code} ${innermost.message}`;
+  return `${innermost.code} ${innermost.message}`;
 }
 
 /** The position in the input that an error, or one of its causes, names in its details. */
