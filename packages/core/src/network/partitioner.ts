@@ -56,14 +56,31 @@ function roundRobin(channelCount: number, random: Random): ChannelSelector {
 
 function byKey(
   { keySelector }: PartitionerSpec & { type: 'hash' },
-  { channelCount, maxParallelism, operatorName }: PartitionerOptions,
+  options: PartitionerOptions,
 ): ChannelSelector {
-  const where = `the key selector behind operator "${operatorName}"`;
-  return (value) => {
-    const key = keySelector(value);
-    checkKey(key, where);
-    return subtaskOf(keyGroupOf(hashKey(key), maxParallelism), maxParallelism, channelCount);
-  };
+  const channels = new KeyChannels(options);
+  return (value) => channels.channelOf(keySelector(value));
+}
+
+/** The channels of a hash edge, by key group. */
+export class KeyChannels {
+  readonly #maxParallelism: number;
+  readonly #byKeyGroup: Uint16Array;
+  readonly #where: string;
+
+  constructor({ channelCount, maxParallelism, operatorName }: PartitionerOptions) {
+    this.#maxParallelism = maxParallelism;
+    this.#byKeyGroup = Uint16Array.from({ length: maxParallelism }, (_, group) =>
+      subtaskOf(group, maxParallelism, channelCount),
+    );
+    this.#where = `the key selector behind operator "${operatorName}"`;
+  }
+
+  /** Throws KEY_INVALID for what cannot be a key. */
+  channelOf(key: unknown): number {
+    checkKey(key, this.#where);
+    return this.#byKeyGroup[keyGroupOf(hashKey(key), this.#maxParallelism)] as number;
+  }
 }
 
 function byFunction(

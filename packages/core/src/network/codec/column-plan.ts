@@ -76,15 +76,3 @@ export class ColumnScratch {
     this.u8 = new Uint8Array(buffer);
   }
 }
-
-let generated = 0;
-
-/**
- * Compiles a generated function. Each text is different by its number, since V8 shares inline caches
- * between functions of equal text, and functions for other records would spoil them.
- */
-export function compile(parameters: string, body: string): unknown {
-  const text = `"use strict"; /* weir ${++generated} */ ${body}`;
-  // oxlint-disable-next-line typescript/no-implied-eval -- names within the text are JSON strings
-  return new Function(parameters, text);
-}

@@ -2,7 +2,8 @@
  * Generates, for a shape, the function that puts values together again from columns. Objects are
  * literals, so that all records of a batch have one hidden class and their fields in order.
  */
-import { ColumnPlan, IS_ABSENT, IS_UNDEFINED, PRESENT, compile } from './column-plan.ts';
+import { compile } from '../../base/generated-code.ts';
+import { ColumnPlan, IS_ABSENT, IS_UNDEFINED, PRESENT } from './column-plan.ts';
 import type { ColumnScratch } from './column-plan.ts';
 import type { Field, ObjectShape, Shape } from './record-shape.ts';
 

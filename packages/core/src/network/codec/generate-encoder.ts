@@ -4,7 +4,8 @@
  * the shape would come back as another one. Fields are compared name by name, so that a field more,
  * less or in another place is found: 9 ns for an object of five.
  */
-import { ColumnPlan, IS_ABSENT, IS_NULL, IS_UNDEFINED, PRESENT, compile } from './column-plan.ts';
+import { compile } from '../../base/generated-code.ts';
+import { ColumnPlan, IS_ABSENT, IS_NULL, IS_UNDEFINED, PRESENT } from './column-plan.ts';
 import { isPlainArray } from './record-shape.ts';
 import { sharesObjects } from './shares-objects.ts';
 import type { ColumnScratch } from './column-plan.ts';

@@ -15,6 +15,7 @@ import type { BinaryReader } from '../../base/codec/binary-reader.ts';
 import type { BinaryWriter } from '../../base/codec/binary-writer.ts';
 import { Buffer } from 'node:buffer';
 import { SerializationError, messageOf } from '../../base/errors.ts';
+import { canCompile } from '../../base/generated-code.ts';
 import type { RecordBatch } from '../../base/records.ts';
 import type { BatchCodec } from '../batch-codec.ts';
 import { GeneralBatchCodec, readTimestamps, writeTimestamps } from '../batch-codec.ts';
@@ -79,7 +80,7 @@ export class LearningBatchCodec implements BatchCodec {
 
   /** The encoder that has taken the batch apart, or null. */
   #fit(values: readonly unknown[], channelId: number): LearntShape | null {
-    if (values.length < COLUMNS_COUNT_MIN) return null;
+    if (values.length < COLUMNS_COUNT_MIN || !canCompile()) return null;
     let channel = this.#channels.get(channelId);
     if (channel === undefined) {
       channel = new ChannelShape();

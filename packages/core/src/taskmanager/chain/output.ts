@@ -2,7 +2,17 @@
  * Where an operator sends its results: the next operator of the chain, the network, or several of
  * these. Calls are synchronous; nothing here allocates per record.
  */
+import type { OperatorContext } from '../operators/stream-operator.ts';
+import type { InlinedEdge } from './inlined.ts';
+
 export interface Output {
+  /** Of an edge: how generated code takes it. */
+  readonly inlined?: InlinedEdge;
+  /** In a generated chain: `emit` for a function's context, which knows the timestamp. */
+  readonly emitter?: (
+    element: { readonly timestamp: number },
+    context: OperatorContext,
+  ) => (result: unknown) => void;
   collect(value: unknown, timestamp: number): void;
   emitWatermark(timestamp: number): void;
   emitIdle(idle: boolean): void;

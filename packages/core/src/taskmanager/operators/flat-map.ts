@@ -1,5 +1,6 @@
 /** Any number of results for each record, returned as an iterable or handed to `emit`. */
 import type { FlatMapFunction } from '../../api/functions.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import type { OperatorContext } from './stream-operator.ts';
 import { FunctionOperator } from './function-operator.ts';
 
@@ -13,6 +14,10 @@ export class FlatMapOperator extends FunctionOperator<FlatMapFunction<unknown, u
       context.output.collect(result, this.#timestamp);
       context.active.enter(context.operator.node);
     };
+  }
+
+  override inlined(): InlinedOperator {
+    return { kind: 'flatMap', fn: this.fn };
   }
 
   override processElement(value: unknown, timestamp: number): void {

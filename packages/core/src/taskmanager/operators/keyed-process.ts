@@ -1,5 +1,6 @@
 /** A process function on a keyed stream, with keyed state and timers. */
-import type { KeyedProcessFunction, KeyValue } from '../../api/functions.ts';
+import type { KeyedProcessFunction, KeySelector, KeyValue } from '../../api/functions.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import { KeyedOperator } from './keyed-operator.ts';
 import { KeyedElementContext, stateOf } from './process-context.ts';
 import type { OperatorContext } from './stream-operator.ts';
@@ -12,6 +13,12 @@ export class KeyedProcessOperator extends KeyedOperator<AnyKeyedProcessFunction>
   constructor(context: OperatorContext, fn: AnyKeyedProcessFunction) {
     super(context, fn);
     this.#element = new KeyedElementContext(context, stateOf(context, fn.state));
+  }
+
+  override inlined(): InlinedOperator {
+    const { backend, keySelectors } = this.keyed;
+    const keySelector = keySelectors[0] as KeySelector<unknown, KeyValue>;
+    return { kind: 'keyedProcess', fn: this.fn, element: this.#element, keySelector, backend };
   }
 
   override processElement(value: unknown, timestamp: number): void {

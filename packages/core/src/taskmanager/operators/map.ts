@@ -1,8 +1,13 @@
 /** One result for each record. */
 import type { MapFunction } from '../../api/functions.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import { FunctionOperator } from './function-operator.ts';
 
 export class MapOperator extends FunctionOperator<MapFunction<unknown, unknown>> {
+  override inlined(): InlinedOperator {
+    return { kind: 'map', fn: this.fn };
+  }
+
   override processElement(value: unknown, timestamp: number): void {
     let result: unknown;
     this.context.active.enter(this.context.operator.node);

@@ -32,17 +32,27 @@ export class ElementContext implements AnyContext {
   state: never;
   timestamp: number = Number.NaN;
   currentWatermark: number = MIN_WATERMARK;
+  /** Bound to the context, so that it may be taken out of it. */
+  emit: (result: unknown) => void;
 
   constructor(operator: OperatorContext, state: unknown) {
     this.operator = operator;
     this.state = state as never;
+    const { output } = operator;
+    if (output.emitter === undefined) this.emit = (result) => this.#emit(result);
+    else
+      this.emit = (result) => {
+        // Made with the first result, when the chain is complete and open.
+        this.emit = output.emitter?.(this, operator) ?? this.emit;
+        this.emit(result);
+      };
   }
 
   get currentProcessingTime(): number {
     return this.operator.clock.wallTime();
   }
 
-  emit(result: unknown): void {
+  #emit(result: unknown): void {
     this.operator.output.collect(result, this.timestamp);
     this.operator.active.enter(this.operator.operator.node);
   }

@@ -8,6 +8,7 @@ import type {
   ProcessFunction,
 } from '../../api/functions.ts';
 import type { StateDeclaration } from '../../api/state.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import { FunctionOperator } from './function-operator.ts';
 import { KeyedOperator } from './keyed-operator.ts';
 import { ElementContext, KeyedElementContext, stateOf } from './process-context.ts';
@@ -19,6 +20,10 @@ export class ProcessOperator extends FunctionOperator<ProcessFunction<unknown, u
   constructor(context: OperatorContext, fn: ProcessFunction<unknown, unknown>) {
     super(context, fn);
     this.#element = new ElementContext(context, stateOf(context, fn.state));
+  }
+
+  override inlined(): InlinedOperator {
+    return { kind: 'process', fn: this.fn, element: this.#element };
   }
 
   override processElement(value: unknown, timestamp: number): void {

@@ -10,6 +10,7 @@ import { errorKind, isWeirError, messageOf, WeirError } from '../../base/errors.
 import { sleep } from '../../base/clock.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { OperatorListState } from '../../api/state.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import type { OperatorContext } from './stream-operator.ts';
 import { listStateOf, StreamOperator } from './stream-operator.ts';
 
@@ -79,13 +80,21 @@ export class SinkOperator extends StreamOperator {
 
   override processElement(value: unknown, timestamp: number): void {
     this.#elementContext.timestamp = timestamp;
-    this.#elementContext.watermark = this.currentWatermark;
     this.context.active.enter(this.context.operator.node);
     try {
       this.#opened().write(value, this.#elementContext);
     } catch (error) {
       throw this.failure(error, 'write');
     }
+  }
+
+  override inlined(): InlinedOperator {
+    return { kind: 'sink', writer: this.#opened(), element: this.#elementContext };
+  }
+
+  override processWatermark(timestamp: number): boolean {
+    this.#elementContext.watermark = timestamp;
+    return super.processWatermark(timestamp);
   }
 
   /** Whether another element may be handed over; if not, the task is woken when it may. */

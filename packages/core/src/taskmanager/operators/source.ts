@@ -8,6 +8,7 @@ import { BATCH_SIZE, MIN_WATERMARK } from '../../base/records.ts';
 import { isWeirError, SerializationError, messageOf } from '../../base/errors.ts';
 import type { ReaderEvent } from '../../protocol/messages.ts';
 import { combineTrackers, probeIntervalMs, WatermarkTracker } from './watermark-generator.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import type { OperatorContext } from './stream-operator.ts';
 import type { OperatorListState } from '../../api/state.ts';
 import { listStateOf, StreamOperator } from './stream-operator.ts';
@@ -65,6 +66,12 @@ export class SourceOperator extends StreamOperator {
     const early = this.#early ?? [];
     this.#early = null;
     for (const event of early) this.handleReaderEvent(event);
+  }
+
+  override inlined(): InlinedOperator {
+    const { kind, timestampOf } = this.#strategy;
+    const asksForTime = kind !== 'none' || timestampOf !== undefined;
+    return { kind: 'source', output: this.#output, asksForTime };
   }
 
   /** Reads up to a batch. Called by the task while the network has room. */
@@ -176,6 +183,8 @@ class SourceOutput implements ReaderOutput<unknown> {
   remaining = 0;
   /** Records read by this attempt. */
   collected = 0;
+  /** Replaced where a chain is generated. */
+  collect: ReaderOutput<unknown>['collect'];
   readonly #operator: SourceOperator;
   readonly #context: OperatorContext;
   readonly #watermarks: boolean;
@@ -194,11 +203,19 @@ class SourceOutput implements ReaderOutput<unknown> {
     this.#watermarks = strategy.kind !== 'none';
     this.#strategy = strategy;
     this.#trackers = trackers;
+    this.collect = (value, sourceTimestamp, splitId) =>
+      this.#collect(value, sourceTimestamp, splitId);
   }
 
-  collect(value: unknown, sourceTimestamp: number, splitId: string): void {
+  /** Event time of a record, which the split's event time follows. */
+  timeOf(value: unknown, sourceTimestamp: number, splitId: string): number {
     const timestamp = this.#operator.timestampOf(this.#strategy, value, sourceTimestamp);
     if (this.#watermarks) this.#trackerOf(splitId).onEvent(timestamp);
+    return timestamp;
+  }
+
+  #collect(value: unknown, sourceTimestamp: number, splitId: string): void {
+    const timestamp = this.timeOf(value, sourceTimestamp, splitId);
     this.collected++;
     this.#context.output.collect(value, timestamp);
     this.remaining = this.#context.canEmit() ? this.remaining - 1 : 0;

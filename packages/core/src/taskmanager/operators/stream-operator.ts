@@ -18,6 +18,7 @@ import type { OperatorListState } from '../../api/state.ts';
 import type { RuntimeContext, WatermarkStrategy } from '../../api/functions.ts';
 import type { EnumeratorEvent, ReaderEvent } from '../../protocol/messages.ts';
 import type { JobOperator } from '../../protocol/job-graph.ts';
+import type { InlinedOperator } from '../chain/inlined.ts';
 import type { Output } from '../chain/output.ts';
 import type { OperatorStateBackend } from '../../state/operator/operator-state-backend.ts';
 import type { KeyedState } from './keyed-state.ts';
@@ -63,6 +64,11 @@ export abstract class StreamOperator {
 
   /** Called once, when state is restored and before anything else. */
   open(): void | Promise<void> {}
+
+  /** What a generated chain needs to do in place of `processElement`; null: it calls that. */
+  inlined(): InlinedOperator | null {
+    return null;
+  }
 
   abstract processElement(value: unknown, timestamp: number): void;
 
@@ -142,7 +148,7 @@ export abstract class StreamOperator {
   }
 
   /** Turns what a user's function threw into an error that names the operator. */
-  protected failure(error: unknown, method: string): unknown {
+  failure(error: unknown, method: string): unknown {
     // A contradiction within the engine may surface inside a user's call: it is not his fault.
     if (isWeirError(error) || error instanceof AssertionError) return error;
     return new UserFunctionError(

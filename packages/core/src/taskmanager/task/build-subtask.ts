@@ -9,13 +9,13 @@ import { keyGroupRange } from '../../base/key-groups.ts';
 import { isWeirError, messageOf, UserFunctionError } from '../../base/errors.ts';
 import type { WeirError } from '../../base/errors.ts';
 import { InputGate } from '../../network/input-gate.ts';
-import { ALL_CHANNELS, createPartitioner } from '../../network/partitioner.ts';
 import { ResultPartition } from '../../network/result-partition.ts';
 import type { JobEdge, JobOperator, JobVertex } from '../../protocol/job-graph.ts';
 import type { EnumeratorEvent, TaskDeployment } from '../../protocol/messages.ts';
 import { HeapKeyedStateBackend } from '../../state/heap/heap-keyed-state-backend.ts';
 import { OperatorStateBackend } from '../../state/operator/operator-state-backend.ts';
 import { InternalTimers } from '../../state/timers/internal-timers.ts';
+import { networkOutput } from '../chain/network-output.ts';
 import { OperatorChain } from '../chain/operator-chain.ts';
 import type { Output } from '../chain/output.ts';
 import { createOperator, isKeyed } from '../operators/create-operator.ts';
@@ -193,28 +193,16 @@ function buildPartition(
     onAvailable: () => owner.wakeUp(),
   });
   const spec = streamEdge.partitioner;
-  const select = createPartitioner({
+  const output = networkOutput({
+    partition,
     spec: spec ?? (edge.partitioner === 'forward' ? { type: 'forward' } : { type: 'rebalance' }),
     channelCount: channels.length,
     maxParallelism: deployment.targetMaxParallelism[edge.index] ?? target.maxParallelism,
     random: environment.random,
     operatorName,
+    counters,
+    failure: (error) => routingFailure(error, operator),
   });
-  const output: Output = {
-    collect(value, timestamp) {
-      counters.recordsOut++;
-      let channel: number;
-      try {
-        channel = select(value);
-      } catch (error) {
-        throw routingFailure(error, operator);
-      }
-      if (channel === ALL_CHANNELS) partition.emitToAll(value, timestamp);
-      else partition.emit(channel, value, timestamp);
-    },
-    emitWatermark: (timestamp) => partition.broadcastWatermark(timestamp),
-    emitIdle: (idle) => partition.broadcastIdle(idle),
-  };
   return { edge, partition, output };
 }
 

@@ -317,7 +317,7 @@ export class Task {
     if (gate === null) return false;
     let budget = BATCH_SIZE;
     for (;;) {
-      const handled = this.#records.process(chain.head, budget, this.#canEmit);
+      const handled = this.#records.process(chain, budget);
       this.#counters.recordsIn += handled;
       budget -= handled;
       if (budget <= 0) return true;
@@ -445,9 +445,7 @@ export class Task {
   }
 
   #hasRoom(): boolean {
-    const subtask = this.#requireSubtask();
-    for (const partition of subtask.partitions) if (!partition.isAvailable) return false;
-    return subtask.chain.isWritable;
+    return this.#requireSubtask().chain.hasRoom();
   }
 
   #blocked(): boolean {

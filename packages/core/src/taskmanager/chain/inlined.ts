@@ -1,0 +1,65 @@
+/**
+ * How an operator, or an edge into the network, can stand in the code of a generated chain: what the
+ * code needs of it. What is not told here is called instead.
+ */
+import type { KeySelector, KeyValue } from '../../api/functions.ts';
+import type { KeyChannels } from '../../network/partitioner.ts';
+import type { ResultPartition } from '../../network/result-partition.ts';
+import type { KeyedStateBackend } from '../../state/keyed-state-backend.ts';
+
+/** What a generated chain does for one element in place of `processElement`. */
+export type InlinedOperator =
+  | { readonly kind: 'map'; readonly fn: { map(value: unknown): unknown } }
+  | { readonly kind: 'filter'; readonly fn: { filter(value: unknown): boolean } }
+  | {
+      readonly kind: 'flatMap';
+      readonly fn: {
+        flatMap(value: unknown, emit: (result: unknown) => void): Iterable<unknown> | void;
+      };
+    }
+  | {
+      readonly kind: 'process';
+      readonly fn: { onElement(value: unknown, context: never): void };
+      readonly element: object;
+    }
+  | {
+      readonly kind: 'keyedProcess';
+      readonly fn: { onElement(value: unknown, context: never): void };
+      readonly element: object;
+      readonly keySelector: KeySelector<unknown, KeyValue>;
+      readonly backend: KeyedStateBackend;
+    }
+  | {
+      readonly kind: 'source';
+      readonly output: InlinedSourceOutput;
+      /** Whether `output.timeOf` has to be asked for the time of a record. */
+      readonly asksForTime: boolean;
+    }
+  | {
+      readonly kind: 'sink';
+      readonly writer: { write(value: unknown, context: never): void };
+      readonly element: object;
+    };
+
+/** What a source hands to its reader. */
+export interface InlinedSourceOutput {
+  remaining: number;
+  collected: number;
+  timeOf(value: unknown, sourceTimestamp: number, splitId: string): number;
+  collect(value: unknown, sourceTimestamp: number, splitId: string): void;
+}
+
+/** An edge that leaves the chain. */
+export interface InlinedEdge {
+  readonly partition: ResultPartition;
+  /** Of the record, when the edge goes by key. */
+  readonly byKey: {
+    readonly keySelector: KeySelector<unknown, KeyValue>;
+    readonly channels: KeyChannels;
+  } | null;
+  /** Chooses the channel otherwise. */
+  readonly select: (value: unknown) => number;
+  readonly counters: { recordsOut: number };
+  /** What a key function or partitioner threw, as the task is to see it. */
+  readonly failure: (error: unknown) => unknown;
+}
