@@ -47,6 +47,7 @@ export {
 } from './api/watermarks.ts';
 export type { TimestampOf, WatermarkOptions } from './api/watermarks.ts';
 export type * from './api/functions.ts';
+export type * from './api/guarantee-facts.ts';
 export type * from './api/sink.ts';
 export { TwoPhaseCommitSink } from './api/two-phase-commit-sink.ts';
 export type { TransactionalCommitter, TransactionalWriter } from './api/two-phase-commit-sink.ts';

@@ -5,6 +5,9 @@ import { parseJobArguments } from '../api/job-arguments.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
 import { explain, explainJob } from '../graph/explain.ts';
+import { explainGuarantees, guaranteeFacts } from '../graph/explain-guarantee.ts';
+import { planGuarantees } from '../graph/guarantee-planner.ts';
+import { guaranteeSettings } from '../jobmanager/guarantee-settings.ts';
 import { readConfiguration } from './configuration-layers.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK } from './exit-codes.ts';
@@ -33,14 +36,24 @@ export async function explainCommand(
     ...(maxParallelism !== null && { defaultMaxParallelism: maxParallelism }),
   });
 
+  const defaultParallelism = parallelism ?? settings.get('parallelism.default');
+  const guarantees = planGuarantees(built.graph, {
+    ...guaranteeSettings(settings),
+    defaultParallelism,
+  });
   const warnings = [...warningsOf(built), ...compiled.warnings];
   const { terminal } = environment;
   if (options.has('--json')) {
-    const facts = { ...explainJob(compiled, built.graph), warnings };
+    const facts = {
+      ...explainJob(compiled, built.graph),
+      guarantees: guaranteeFacts(guarantees),
+      warnings,
+    };
     terminal.print(JSON.stringify(facts, null, 2));
     return EXIT_OK;
   }
   terminal.print(explain(compiled, built.graph).trimEnd());
+  terminal.print(['', ...explainGuarantees(guarantees)].join('\n'));
   for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
   return EXIT_OK;
 }

@@ -7,6 +7,7 @@ import { JobSubmissionError } from '../base/errors.ts';
 import type { ErrorInfo } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { seededRandom } from '../base/random.ts';
+import { explainGuarantees } from '../graph/explain-guarantee.ts';
 import { createJobMaster } from '../jobmanager/create-job-master.ts';
 import type { JobMaster } from '../jobmanager/job-master.ts';
 import { prepareJob, requireSamePlan, withParallelism } from '../jobmanager/prepare-run.ts';
@@ -112,6 +113,8 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
     restoredCheckpointId: state.initial?.metadata.checkpointId ?? null,
     parallelism: configuration.get('parallelism.default'),
   });
+  for (const message of explainGuarantees(prepared.guarantees))
+    listener({ type: 'log', level: 'info', message });
   try {
     await slots.start({
       received: (message) => master.receive(message),

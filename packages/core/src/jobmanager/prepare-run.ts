@@ -10,7 +10,11 @@ import { JobSubmissionError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { checkPublishing } from '../graph/check-publishing.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
+import { checkRequiredGuarantee } from '../graph/explain-guarantee.ts';
+import { planGuarantees } from '../graph/guarantee-planner.ts';
+import type { GuaranteePlan } from '../graph/guarantee-planner.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
+import { guaranteeSettings } from './guarantee-settings.ts';
 
 export interface JobInputs {
   /** Given at the start: file and -D, with `-p` among it. */
@@ -25,6 +29,8 @@ export interface PreparedJob {
   readonly jobGraph: JobGraph;
   /** Defaults, code, file and -D together. */
   readonly configuration: Configuration;
+  /** What every path guarantees, and is no weaker than what is required. */
+  readonly guarantees: GuaranteePlan;
   readonly warnings: readonly string[];
 }
 
@@ -45,6 +51,8 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
   });
   const { configuration } = settings;
   checkPublishing(graph, configuration.get('execution.checkpointing.interval') !== null);
+  const guarantees = planGuarantees(graph, guaranteeSettings(configuration));
+  checkRequiredGuarantee(guarantees);
   const maxParallelism = configuration.get('pipeline.max-parallelism');
   const { jobGraph, warnings } = compileJobGraph(graph, {
     defaultParallelism: configuration.get('parallelism.default'),
@@ -55,6 +63,7 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
     streamGraph: graph,
     jobGraph,
     configuration,
+    guarantees,
     warnings: [...settings.warnings, ...unreadArguments(settings), ...warnings],
   };
 }

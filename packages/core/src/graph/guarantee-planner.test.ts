@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SinkGuaranteeFacts } from '../api/guarantee-facts.ts';
+import type { Sink, WriteMode } from '../api/sink.ts';
+import type { Source } from '../api/source.ts';
+import type { Guarantee } from '../api/stream-execution-environment.ts';
+import { isWeirError } from '../base/errors.ts';
+import { checkRequiredGuarantee, explainGuarantees } from './explain-guarantee.ts';
+import { planGuarantees } from './guarantee-planner.ts';
+import type { GuaranteeSettings, PathGuarantee } from './guarantee-planner.ts';
+import { keyed, map, streamGraphOf } from './stream-graph-fixture.ts';
+import type { NodeFixture } from './stream-graph-fixture.ts';
+
+function sourceOf(replay: 'offsets' | 'none'): NodeFixture {
+  const source = { name: 'orders', boundedness: 'unbounded', replay } as Source<unknown>;
+  const watermarks = { kind: 'none', outOfOrdernessMs: 0, idlenessMs: null } as const;
+  return { spec: { type: 'source', source, watermarks } };
+}
+
+function sinkOf(write: WriteMode, facts: SinkGuaranteeFacts = {}): NodeFixture {
+  const sink = { name: 'out', write, ...facts } as Sink<unknown>;
+  return { spec: { type: 'sink', sink } };
+}
+
+const withState: NodeFixture = {
+  spec: { type: 'keyedReduce', reduce: (a) => a },
+};
+
+const EXACT: GuaranteeSettings = {
+  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'EXACTLY_ONCE' },
+  restartDelayMs: 2600,
+  defaultParallelism: 1,
+  required: null,
+};
+const AT_LEAST: GuaranteeSettings = {
+  ...EXACT,
+  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'AT_LEAST_ONCE' },
+};
+const OFF: GuaranteeSettings = { ...EXACT, checkpoints: null };
+
+function plan(
+  source: NodeFixture,
+  operator: NodeFixture,
+  sink: NodeFixture,
+  settings: GuaranteeSettings,
+): PathGuarantee {
+  const graph = streamGraphOf(
+    { source, operator, sink },
+    {
+      'source -> operator': null,
+      'operator -> sink': null,
+    },
+  );
+  const [path] = planGuarantees(graph, settings).paths;
+  assert.ok(path);
+  return path;
+}
+
+const replayable = sourceOf('offsets');
+const atomic = { confirmation: 'atomic' } as const;
+
+/** source · operator · sink · settings → level, as the rules of the paper say. */
+const CELLS: readonly [
+  string,
+  NodeFixture,
+  NodeFixture,
+  NodeFixture,
+  GuaranteeSettings,
+  Guarantee,
+][] = [
+  ['unacknowledged', replayable, map, sinkOf('unacknowledged'), EXACT, 'none'],
+  ['checkpoints off', replayable, map, sinkOf('two-phase-commit'), OFF, 'at-most-once'],
+  ['no replay', sourceOf('none'), map, sinkOf('two-phase-commit'), EXACT, 'at-most-once'],
+  ['no replay, log', sourceOf('none'), map, sinkOf('write-ahead-log'), EXACT, 'none'],
+  [
+    'no replay, atomic log',
+    sourceOf('none'),
+    map,
+    sinkOf('write-ahead-log', atomic),
+    EXACT,
+    'at-most-once',
+  ],
+  ['no replay, timers', sourceOf('none'), keyed(), sinkOf('plain'), EXACT, 'none'],
+  ['no replay, plain', sourceOf('none'), map, sinkOf('plain'), EXACT, 'at-most-once'],
+  ['mode at least once', replayable, map, sinkOf('two-phase-commit'), AT_LEAST, 'at-least-once'],
+  ['stateless idempotent', replayable, map, sinkOf('idempotent'), AT_LEAST, 'exactly-once'],
+  ['stateful idempotent', replayable, withState, sinkOf('idempotent'), AT_LEAST, 'at-least-once'],
+  ['plain', replayable, map, sinkOf('plain'), EXACT, 'at-least-once'],
+  ['idempotent', replayable, map, sinkOf('idempotent'), EXACT, 'exactly-once'],
+  ['idempotent, order counts', replayable, withState, sinkOf('idempotent'), EXACT, 'at-least-once'],
+  [
+    'idempotent, converges',
+    replayable,
+    withState,
+    sinkOf('idempotent', { converges: true }),
+    EXACT,
+    'exactly-once',
+  ],
+  [
+    'idempotent, timers',
+    replayable,
+    keyed(),
+    sinkOf('idempotent', { converges: true }),
+    EXACT,
+    'at-least-once',
+  ],
+  ['log', replayable, map, sinkOf('write-ahead-log'), EXACT, 'at-least-once'],
+  ['atomic log', replayable, map, sinkOf('write-ahead-log', atomic), EXACT, 'exactly-once'],
+  ['two phases', replayable, keyed(), sinkOf('two-phase-commit'), EXACT, 'exactly-once'],
+];
+
+for (const [name, source, operator, sink, settings, level] of CELLS)
+  test(`the planner computes ${level} for: ${name}`, () => {
+    const path = plan(source, operator, sink, settings);
+    assert.equal(path.level, level);
+    assert.equal(path.weakest === null, level === 'exactly-once');
+  });
+
+test('an idempotent path is exact in the end, and says that values may go back meanwhile', () => {
+  assert.equal(plan(replayable, map, sinkOf('idempotent'), EXACT).isPassingInconsistent, true);
+  const path = plan(replayable, map, sinkOf('two-phase-commit'), EXACT);
+  assert.equal(path.isPassingInconsistent, false);
+});
+
+test('the job is as weak as its weakest path, and both are shown', () => {
+  const graph = streamGraphOf(
+    { orders: replayable, totals: sinkOf('two-phase-commit'), audit: sinkOf('plain') },
+    { 'orders -> totals': null, 'orders -> audit': null },
+  );
+  const found = planGuarantees(graph, EXACT);
+  assert.equal(found.level, 'at-least-once');
+  const text = explainGuarantees(found).join('\n');
+  assert.match(text, /^guarantee {2}at-least-once/);
+  assert.match(text, /orders \(replayable\) → totals \(two phase commit\) +exactly-once/);
+  assert.match(text, /weakest: out writes plainly; an idempotent or transactional sink/);
+});
+
+test('a time budget that is not kept is shown with both values, and refused when required [R067]', () => {
+  const sink = sinkOf('two-phase-commit', { transactionTimeoutMs: 300_000 });
+  const graph = streamGraphOf({ orders: replayable, out: sink }, { 'orders -> out': null });
+  const found = planGuarantees(graph, { ...EXACT, required: 'exactly-once' });
+  const text = explainGuarantees(found).join('\n');
+  assert.match(text, /required: exactly-once ✗/);
+  assert.match(text, /10 s interval \+ 600 s time-out \+ 2.6 s restart = 612.6 s ≥ 300 s/);
+  assert.throws(
+    () => checkRequiredGuarantee(found),
+    (error) => isWeirError(error) && /time budget is not kept/.test(error.message),
+  );
+  const longer = sinkOf('two-phase-commit', { transactionTimeoutMs: 900_000 });
+  const kept = streamGraphOf({ orders: replayable, out: longer }, { 'orders -> out': null });
+  checkRequiredGuarantee(planGuarantees(kept, { ...EXACT, required: 'exactly-once' }));
+});
+
+test('a level that is required and not reached names the weakest component [R028]', () => {
+  const graph = streamGraphOf(
+    { orders: replayable, audit: sinkOf('plain') },
+    { 'orders -> audit': null },
+  );
+  const found = planGuarantees(graph, { ...EXACT, required: 'exactly-once' });
+  assert.throws(
+    () => checkRequiredGuarantee(found),
+    /exactly-once is required, and orders .* reaches at-least-once: out writes plainly/,
+  );
+  checkRequiredGuarantee(planGuarantees(graph, { ...EXACT, required: 'at-least-once' }));
+});
