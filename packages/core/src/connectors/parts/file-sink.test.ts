@@ -198,7 +198,7 @@ test('a writer that ended and one that ends after a restart publish all [R038]',
   assert.deepEqual(await publishedIn(disk, OUT), ['1', '2', '3', '4', '5', '6', '7', '8', '9']);
 });
 
-test('committing and recovering twice changes nothing', async () => {
+test('committing and recovering twice changes nothing [R013]', async () => {
   const { disk, attempt } = newWorld();
   const driver = await written(attempt({ rolling: { maxSizeBytes: 3 } }), ['a', 'b', 'c', 'd']);
   const checkpoint = await driver.checkpoint(1);
@@ -480,7 +480,7 @@ test('a file system without links gets final names by renaming', async () => {
   assert.deepEqual(await unfinishedIn(inner, OUT), []);
 });
 
-test('a commit whose answer was lost is done, not failed', async () => {
+test('a commit whose answer was lost is done, not failed [R022]', async () => {
   const inner = new MemoryFileSystem();
   const environment = testEnvironment(inner);
   const faulty = new FaultyFileSystem(environment.clock, inner);
