@@ -124,7 +124,7 @@ async function operated({
 }
 
 for (const p of [1, 2, 4])
-  test(`a job that is suspended with a savepoint goes on from it at parallelism ${p} [I-38]`, async (t) => {
+  test(`a suspended job goes on from its savepoint at parallelism ${p} [I-38]`, async (t) => {
     const directory = await folder(t);
     const ledger = new Ledger<string>();
     const first = range(0, 60);
@@ -220,7 +220,7 @@ test('with checkpoints off a job can be stopped with a savepoint as well', async
   }
 });
 
-test('a savepoint of a running job commits nothing, and restores where its folder was moved', async (t) => {
+test('a savepoint commits nothing, and restores where its folder was moved', async (t) => {
   const directory = await folder(t);
   const ledger = new Ledger<string>();
   const values = range(0, 60);
@@ -295,7 +295,7 @@ test('a stop whose savepoint cannot be made fails alone, and the job goes on [I-
   checkSums(ledger.committed, values);
 });
 
-test('a savepoint that is complete while a sink fails to commit fails the job and names the path', async (t) => {
+test('a stop whose sink cannot commit fails the job and names the savepoint', async (t) => {
   const directory = await folder(t);
   const ledger = new Ledger<string>();
   const values = range(0, 40);
@@ -317,7 +317,7 @@ test('a savepoint that is complete while a sink fails to commit fails the job an
   checkSums(ledger.committed, values);
 });
 
-test('with NO_CLAIM the savepoint stays, and can go once there is a checkpoint [I-71]', async (t) => {
+test('with NO_CLAIM the savepoint stays, and may go after a checkpoint [I-71]', async (t) => {
   const directory = await folder(t);
   const ledger = new Ledger<string>();
   const values = range(0, 40);

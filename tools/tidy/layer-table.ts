@@ -34,7 +34,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   taskmanager: layer(3, { except: ['connectors'] }),
   jobmanager: layer(3, { except: ['connectors', 'network'] }),
   rest: layer(4, { nodeModules: ['node:http'] }),
-  cli: layer(4, { nodeModules: ['node:path', 'node:url', 'node:util'] }),
+  cli: layer(4, { extra: ['rest'], nodeModules: ['node:path', 'node:url', 'node:util'] }),
   cluster: layer(5, { nodeModules: ['*'] }),
 };
 

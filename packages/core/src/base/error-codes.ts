@@ -10,6 +10,7 @@ export const ERROR_CODES = {
   UID_DUPLICATE: 'Two operators of one job carry the same uid.',
   PLAN_CHANGED: 'The job module built another graph when it was loaded again.',
   JOB_NOT_LOADABLE: 'The job module is missing, throws while loading, or exports no job.',
+  JOB_NOT_FOUND: 'There is no job of this id in the data folder.',
   JOB_ALREADY_RUNNING: 'Another process runs this job id on the same data folder.',
   JOB_ARGUMENTS_CHANGED: 'The run to be resumed was started with other arguments.',
   JOB_STATE_UNPROVEN: 'The newest snapshot of an earlier run is missing or damaged.',

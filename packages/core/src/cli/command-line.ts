@@ -2,9 +2,22 @@
  * The command `weir`: chooses the command, and turns every error into one clear message and an exit
  * code. Called by `main.ts` with the real environment and by tests with one of their own.
  */
-import { toErrorInfo } from '../base/errors.ts';
+import { messageOf, toErrorInfo } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
-import { COMMANDS, EXPLAIN, HELP_COMMAND, INSPECT, RUN } from './commands.ts';
+import {
+  CANCEL,
+  CHECKPOINT,
+  COMMANDS,
+  EXPLAIN,
+  HELP_COMMAND,
+  INSPECT,
+  LIST,
+  RUN,
+  SAVEPOINT,
+  STOP,
+} from './commands.ts';
+import { badArguments, runAction } from './operate/action.ts';
+import type { Action } from './operate/action.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
 import { helpFor, overview } from './help.ts';
@@ -22,8 +35,28 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     (await import('./explain-command.ts')).explainCommand(...given),
   [INSPECT.name]: async (...given) =>
     (await import('./inspect-command.ts')).inspectCommand(...given),
+  ...actions({
+    [LIST.name]: async () => (await import('./operate/list-command.ts')).listCommand,
+    [CANCEL.name]: async () => (await import('./operate/cancel-command.ts')).cancelCommand,
+    [STOP.name]: async () => (await import('./operate/stop-command.ts')).stopCommand,
+    [SAVEPOINT.name]: async () => (await import('./operate/savepoint-command.ts')).savepointCommand,
+    [CHECKPOINT.name]: async () =>
+      (await import('./operate/checkpoint-command.ts')).checkpointCommand,
+  }),
   [HELP_COMMAND.name]: async ({ words }, environment) => showHelp(words[0], environment),
 };
+
+/** Commands that answer as Flink's client does. */
+function actions(
+  load: Readonly<Record<string, () => Promise<Action>>>,
+): Readonly<Record<string, Handler>> {
+  return Object.fromEntries(
+    Object.entries(load).map(([name, loaded]) => [
+      name,
+      async (options, environment) => runAction(await loaded(), options, environment),
+    ]),
+  );
+}
 
 const JOB_FILE = /\.[cm]?[jt]sx?$/;
 
@@ -69,7 +102,13 @@ async function dispatch(args: readonly string[], environment: Environment): Prom
   }
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw unknownCommand(name);
-  const options = parseOptions(rest, { ...command, command: `weir ${name}` });
+  let options: ParsedOptions;
+  try {
+    options = parseOptions(rest, { ...command, command: `weir ${name}` });
+  } catch (error) {
+    if (command.isAction === true) return badArguments(messageOf(error), environment);
+    throw error;
+  }
   if (options.has('--help')) return showHelp(name, environment);
   return HANDLERS[name]!(options, environment);
 }

@@ -16,6 +16,8 @@ export interface CommandSpec {
   /** What stands behind the first operand belongs to the job. */
   readonly stopAtWord?: true;
   readonly refused?: readonly RefusedOption[];
+  /** It operates running jobs: texts, streams and exit codes are those of Flink's client. */
+  readonly isAction?: true;
 }
 
 const NEEDS_CLUSTER = 'there is no cluster to hand the job to; weir run runs it in this process';
@@ -34,10 +36,6 @@ const REFUSED_RUN_OPTIONS: readonly RefusedOption[] = [
   { form: /^-(C|classpath)$/, answer: 'there is no class path; the job imports what it needs' },
   { form: /^-(j|jarfile)$/, answer: 'name the job file behind the options' },
   { form: /^-(a|arguments)$/, answer: 'give the arguments of the job behind the job file' },
-  {
-    form: /^-(cm|claimMode|rm|restoreMode)$/,
-    answer: 'write -Dexecution.state-recovery.claim-mode=MODE',
-  },
   { form: /^-py[a-zA-Z]*$/, answer: 'jobs are TypeScript or JavaScript modules, not Python' },
   {
     form: /^-(d|detached|sae|shutdownOnAttachedExit|m|jobmanager|t|target|e|executor|z)$/,
@@ -84,14 +82,22 @@ export const RUN: CommandSpec = {
       short: '-s',
       long: '--fromSavepoint',
       value: 'PATH',
-      text: 'start a new run from this checkpoint (folder, _metadata or URI)',
+      text: 'start a new run from this snapshot (folder, _metadata or URI)',
     },
+    {
+      short: '-cm',
+      long: '--claimMode',
+      value: 'MODE',
+      text: 'with -s: no_claim (files stay yours) or claim (the run removes them)',
+    },
+    { short: '-rm', long: '--restoreMode', value: 'MODE', text: 'older name of --claimMode' },
     {
       short: '-n',
       long: '--allowNonRestoredState',
       text: 'drop state of operators that the job no longer has',
     },
     { long: '--fresh', text: 'start with empty state, whatever earlier runs left' },
+    { long: '--no-rest', text: 'serve no REST API while the job runs' },
     { long: '--append', text: 'add to output that an ended run of this job left' },
     {
       long: '--job-id',
@@ -144,6 +150,99 @@ export const INSPECT: CommandSpec = {
   ],
 };
 
+const JOBMANAGER: OptionSpec = {
+  short: '-m',
+  long: '--jobmanager',
+  value: 'HOST:PORT',
+  text: 'ask the REST API there, not the run noted in the data folder',
+};
+const FORMAT: OptionSpec = {
+  long: '--type',
+  value: 'FORMAT',
+  text: 'canonical or native: the same with state in memory',
+};
+const DETACHED: OptionSpec = { long: '--detached', text: 'do not wait until it is done' };
+const ACTION_OPTIONS: readonly OptionSpec[] = [JOBMANAGER, CONFIG, PROPERTY, VERBOSE, HELP];
+
+export const LIST: CommandSpec = {
+  name: 'list',
+  operands: '[options]',
+  summary: 'list running jobs',
+  text: 'Shows the jobs of the data folder: .weir/, or where WEIR_DATA_DIR says.',
+  options: [
+    { short: '-r', long: '--running', text: 'only running jobs' },
+    { short: '-s', long: '--scheduled', text: 'only jobs that are not running yet' },
+    { short: '-a', long: '--all', text: 'ended and interrupted ones too' },
+    ...ACTION_OPTIONS,
+  ],
+  isAction: true,
+};
+
+export const SAVEPOINT: CommandSpec = {
+  name: 'savepoint',
+  operands: '[options] JOBID [DIR]',
+  summary: 'take a savepoint of a running job, or remove one',
+  text:
+    'Writes a savepoint into a new folder in DIR, or in execution.checkpointing.savepoint-dir,\n' +
+    'while the job goes on. weir run -s starts from it.',
+  options: [
+    { short: '-d', long: '--dispose', value: 'PATH', text: 'remove this savepoint' },
+    FORMAT,
+    DETACHED,
+    ...ACTION_OPTIONS,
+  ],
+  isAction: true,
+};
+
+export const STOP: CommandSpec = {
+  name: 'stop',
+  operands: '[options] JOBID',
+  summary: 'end a running job with a savepoint',
+  text: 'The results of the job up to the savepoint are published; weir run -s goes on from it.',
+  options: [
+    {
+      short: '-p',
+      long: '--savepointPath',
+      value: '[DIR]',
+      optional: true,
+      text: 'folder for it, else execution.checkpointing.savepoint-dir',
+    },
+    { short: '-d', long: '--drain', text: 'bring event time to its end first, for good' },
+    FORMAT,
+    DETACHED,
+    ...ACTION_OPTIONS,
+  ],
+  isAction: true,
+};
+
+export const CANCEL: CommandSpec = {
+  name: 'cancel',
+  operands: '[options] JOBID',
+  summary: 'end a running job',
+  text: 'What was not published by then is lost, unless checkpoints are retained.',
+  options: [
+    {
+      short: '-s',
+      long: '--withSavepoint',
+      value: '[DIR]',
+      optional: true,
+      text: 'take a savepoint before (use weir stop)',
+    },
+    FORMAT,
+    ...ACTION_OPTIONS,
+  ],
+  isAction: true,
+};
+
+export const CHECKPOINT: CommandSpec = {
+  name: 'checkpoint',
+  operands: '[options] JOBID',
+  summary: 'take a checkpoint of a running job now',
+  text: '',
+  options: [{ long: '--full', text: 'a full one, as each is' }, ...ACTION_OPTIONS],
+  isAction: true,
+};
+
 export const HELP_COMMAND: CommandSpec = {
   name: 'help',
   operands: '[COMMAND]',
@@ -152,4 +251,14 @@ export const HELP_COMMAND: CommandSpec = {
   options: [HELP],
 };
 
-export const COMMANDS: readonly CommandSpec[] = [RUN, EXPLAIN, INSPECT, HELP_COMMAND];
+export const COMMANDS: readonly CommandSpec[] = [
+  RUN,
+  LIST,
+  SAVEPOINT,
+  STOP,
+  CANCEL,
+  CHECKPOINT,
+  EXPLAIN,
+  INSPECT,
+  HELP_COMMAND,
+];

@@ -12,6 +12,9 @@ export const EXIT_USAGE = 2;
 /** The job could run, but not on top of what earlier runs left. */
 export const EXIT_REFUSED = 3;
 
+/** A command about running jobs could not begin: its configuration cannot be read. As Flink's. */
+export const EXIT_UNCONFIGURED = 31;
+
 const REFUSALS: readonly (ErrorCode | null)[] = [
   'JOB_ALREADY_RUNNING',
   'JOB_ARGUMENTS_CHANGED',

@@ -92,6 +92,10 @@ const environment: Environment = {
     const { runLocal } = await import('../cluster/local-run.ts');
     return runLocal(options);
   },
+  restClient: async (address) => {
+    const { RestClient } = await import('../rest/rest-client.ts');
+    return new RestClient(realClock, address);
+  },
   onSignal,
   exit: (code) => process.exit(code),
 };

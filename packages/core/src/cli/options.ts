@@ -8,12 +8,14 @@ import { JobSubmissionError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
 
 export interface OptionSpec {
-  /** Such as `-p`. */
+  /** Such as `-p`; several letters are possible, as in `-cm`. */
   readonly short?: string;
   /** Such as `--parallelism`. */
   readonly long?: string;
   /** What its value is, for help texts; without, the option is a switch. */
   readonly value?: string;
+  /** The value may be left out: it is then the empty text. */
+  readonly optional?: true;
   /** May be given several times. */
   readonly repeated?: true;
   /** For `weir help`. */
@@ -49,7 +51,9 @@ export interface ParseRules {
 
 /** @throws JobSubmissionError ARGUMENT_INVALID, naming the option. */
 export function parseOptions(args: readonly string[], rules: ParseRules): ParsedOptions {
-  const normalized = args.map((word) => withTwoDashes(word, rules.options));
+  const normalized = args.map((word, index) =>
+    withoutValue(withTwoDashes(word, rules.options), args[index + 1], rules.options),
+  );
   const all = tokensOf(normalized, rules.options);
   const firstWord = all.find((token) => token.kind === 'positional');
   const isCut = rules.stopAtWord === true && firstWord !== undefined;
@@ -86,7 +90,8 @@ type OptionToken = Token & { readonly kind: 'option' };
 function tokensOf(args: readonly string[], options: readonly OptionSpec[]): readonly Token[] {
   const config = options.map((option) => {
     const type = option.value === undefined ? ('boolean' as const) : ('string' as const);
-    const short = option.short === undefined ? {} : { short: bare(option.short) };
+    const isLetter = option.short?.length === 2;
+    const short = isLetter ? { short: bare(option.short ?? '') } : {};
     return [nameOf(option), { type, ...short, multiple: true }] as const;
   });
   return parseArgs({
@@ -101,8 +106,22 @@ function tokensOf(args: readonly string[], options: readonly OptionSpec[]): read
 /** `-parallelism 4` as Flink accepts it; what is no known option stays as it is. */
 function withTwoDashes(word: string, options: readonly OptionSpec[]): string {
   const name = /^-([A-Za-z][\w-]+)(?:=|$)/.exec(word)?.[1];
-  const isLong = name !== undefined && options.some(({ long }) => long === `--${name}`);
-  return isLong ? `-${word}` : word;
+  if (name === undefined) return word;
+  if (options.some(({ long }) => long === `--${name}`)) return `-${word}`;
+  // Such as `-cm`, for which a parser of single letters has no place.
+  const option = options.find(({ short }) => short === `-${name}`);
+  return option === undefined ? word : word.replace(`-${name}`, `--${nameOf(option)}`);
+}
+
+/** An option with an optional value does not swallow the option behind it. */
+function withoutValue(
+  word: string,
+  next: string | undefined,
+  options: readonly OptionSpec[],
+): string {
+  const isFollowed = next !== undefined && !next.startsWith('-');
+  const option = options.find(({ short, long }) => word === short || word === long);
+  return option?.optional !== true || isFollowed ? word : `--${nameOf(option)}=`;
 }
 
 function valueOf(token: OptionToken, option: OptionSpec, rules: ParseRules): string {
@@ -112,6 +131,7 @@ function valueOf(token: OptionToken, option: OptionSpec, rules: ParseRules): str
     throw usageError(`${rules.command}: ${name} is a switch and takes no value`);
   }
   const { value, inlineValue } = token;
+  if (option.optional === true && value === '') return '';
   const isMissing = value === undefined || value === '' || (!inlineValue && value.startsWith('-'));
   if (!isMissing) return value;
   throw usageError(`${rules.command}: ${name} needs a value: ${name} ${option.value}`);

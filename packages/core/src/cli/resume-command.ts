@@ -3,7 +3,7 @@ import { RUN } from './commands.ts';
 import type { ParsedOptions } from './options.ts';
 
 /** Options that choose the state to start with: a run that began keeps to what it began with. */
-const ABOUT_START = ['--fresh', '--append', '--fromSavepoint'];
+const ABOUT_START = ['--fresh', '--append', '--fromSavepoint', '--claimMode', '--restoreMode'];
 
 export function resumeCommand(options: ParsedOptions): string {
   const given = RUN.options.flatMap(({ short, long, value }) => {

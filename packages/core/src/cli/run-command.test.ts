@@ -28,6 +28,7 @@ test('what was given reaches the run', async () => {
     fresh: false,
     append: true,
     dataDirectory: '/here/.weir',
+    rest: { port: 8081 },
   });
   assert.equal(configuration.get('parallelism.default'), 9);
   assert.equal(loaded.job.name, 'orders');
@@ -40,6 +41,29 @@ test('what may be restored can be configured as well', async () => {
   await environment.weir('run', path, ignore, 'orders.ts');
   const [run] = environment.runs;
   assert.deepEqual([run?.restorePath, run?.allowNonRestored], ['/a/chk-2', true]);
+});
+
+test('the claim mode is an option and a key, the API can be moved or left out', async () => {
+  const environment = new TestEnvironment();
+  await environment.weir('run', '-cm', 'claim', '--no-rest', 'orders.ts');
+  await environment.weir('run', '-restoreMode=legacy', '-Drest.port=9000', 'orders.ts');
+  const key = 'execution.state-recovery.claim-mode';
+  const [first, second] = environment.runs;
+  assert.deepEqual([first?.configuration.get(key), first?.rest], ['CLAIM', null]);
+  assert.deepEqual([second?.configuration.get(key), second?.rest], ['LEGACY', { port: 9000 }]);
+  assert.equal(await environment.weir('run', '-cm', 'mine', 'orders.ts'), 2);
+  assert.match(environment.error.text, /--claimMode mine: it is no_claim or claim/);
+});
+
+test('a run that was stopped with a savepoint says how to go on from it', async () => {
+  const environment = new TestEnvironment();
+  environment.run = async () => outcome({ savepoint: '/sp/savepoint-1' });
+  assert.equal(await environment.weir('run', '-p2', 'orders.ts', '--input', 'a'), 0);
+  assert.deepEqual(environment.out.lines, [
+    'stopped with a savepoint after 2.5 s: 3 checkpoints',
+    'state is kept in /sp/savepoint-1',
+    'go on from it with: weir run -s /sp/savepoint-1 -p 2 orders.ts --input a',
+  ]);
 });
 
 test('a piped run prints its first line, its course and how it ended', async () => {

@@ -1,5 +1,5 @@
 /** `weir run`: reads the command line, loads the job, runs it, and shows how it goes. */
-import type { Configuration } from '../base/configuration.ts';
+import { Configuration } from '../base/configuration.ts';
 import { toErrorInfo } from '../base/errors.ts';
 import { JOB_ID_PATTERN } from '../base/ids.ts';
 import type { JobId } from '../base/ids.ts';
@@ -32,10 +32,11 @@ export async function runCommand(
 
   const report = startReport(options, environment);
   try {
-    const configuration = await readConfiguration(environment, {
+    const given = await readConfiguration(environment, {
       file: options.value('--config'),
       properties: options.values('-D'),
     });
+    const configuration = given.mergedWith(claimLayer(options));
     const job = await environment.loadJob(jobPath);
     const how = { parallelism, jobId, configuration };
     const run = { ...runOptions(options, how, environment), job };
@@ -58,6 +59,17 @@ export function parallelismOf(options: ParsedOptions, command: string): number |
   throw usageError(`${command}: -p ${text}: the parallelism must be ${range}`);
 }
 
+/** `-cm claim`, as a layer of the configuration. */
+function claimLayer(options: ParsedOptions): Configuration {
+  const key = 'execution.state-recovery.claim-mode';
+  const text = options.value('--claimMode') ?? options.value('--restoreMode');
+  if (text === null) return Configuration.empty;
+  const mode = text.toUpperCase();
+  if (mode === 'NO_CLAIM' || mode === 'CLAIM' || mode === 'LEGACY')
+    return Configuration.of({ [key]: mode }, '--claimMode');
+  throw usageError(`weir run: --claimMode ${text}: it is no_claim or claim`);
+}
+
 type Given = Pick<RunOptions, 'parallelism' | 'jobId'> & { readonly configuration: Configuration };
 
 function runOptions(
@@ -77,6 +89,7 @@ function runOptions(
     fresh: options.has('--fresh'),
     append: options.has('--append'),
     dataDirectory: dataDirectoryOf(configuration, environment),
+    rest: options.has('--no-rest') ? null : { port: configuration.get('rest.port') },
   };
 }
 

@@ -67,6 +67,8 @@ export interface RunOptions {
   /** Absolute; null: nothing is kept (`runJob` of a job object). */
   readonly dataDirectory: string | null;
   readonly listener: (event: RunEvent) => void;
+  /** Serve the REST API on loopback while the job runs; by default not. */
+  readonly rest?: { readonly port: number } | null;
   /** Called once, before the job starts. */
   readonly onStart?: ((run: RunControl) => void) | undefined;
   /** `cancel`: end CANCELED; `suspend`: stop and keep everything for a resume (SIGINT, SIGTERM). */
@@ -134,5 +136,7 @@ export interface RunOutcome {
   readonly restarts: number;
   readonly completedCheckpoints: number;
   readonly latestCheckpoint: string | null;
+  /** Folder of the savepoint with which the run was stopped. */
+  readonly savepoint: string | null;
   readonly durationMs: number;
 }

@@ -2,6 +2,7 @@
 import { ManualClock } from '../base/clock.ts';
 import type { JobId } from '../base/ids.ts';
 import { MemoryFileSystem } from '../storage/memory-file-system.ts';
+import { RestClient } from '../rest/rest-client.ts';
 import { commandLine } from './command-line.ts';
 import type { Environment, StopSignal } from './environment.ts';
 import type { LoadedJob, RunEvent, RunOptions, RunOutcome } from './run-contract.ts';
@@ -38,6 +39,7 @@ export function outcome(parts: Partial<RunOutcome> = {}): RunOutcome {
     restarts: 0,
     completedCheckpoints: 3,
     latestCheckpoint: '/data/checkpoints/chk-3',
+    savepoint: null,
     durationMs: 2500,
     ...parts,
   };
@@ -91,6 +93,12 @@ export class TestEnvironment implements Environment {
     this.runs.push(options);
     return this.run(options);
   };
+
+  /** What a REST API would do. */
+  rest: (address: string) => Promise<RestClient> = async (address) =>
+    new RestClient(this.clock, address);
+
+  readonly restClient = (address: string): Promise<RestClient> => this.rest(address);
 
   readonly onSignal = (callback: (signal: StopSignal) => void): (() => void) => {
     this.#signals.push(callback);

@@ -15,6 +15,7 @@ import type { PreparedJob } from '../jobmanager/prepare-run.ts';
 import { openRunState } from '../jobmanager/run-state.ts';
 import type { RunState } from '../jobmanager/run-state.ts';
 import type { JobStatus } from '../protocol/messages.ts';
+import { watchWallClock } from '../jobmanager/wall-clock-watch.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { taskSettings } from '../taskmanager/task/task-settings.ts';
@@ -23,10 +24,15 @@ import { InThreadSlots } from './in-thread-slots.ts';
 import { holdLease, livingOwner, thisProcess } from './process-owner.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import { realClock } from './real-clock.ts';
+import { openRestEndpoint } from './rest-endpoint.ts';
+import type { RestEndpoint } from './rest-endpoint.ts';
 import { runControl } from './run-control.ts';
 import type { RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
+
+/** A run that is over by then has no need of an API, and does not wait for it. */
+const REST_DELAY_MS = 50;
 
 /** @throws WeirError when the run cannot start; what happens later is in the outcome. */
 export async function runLocal(options: RunOptions): Promise<RunOutcome> {
@@ -49,6 +55,7 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
       restarts: 0,
       completedCheckpoints: 0,
       latestCheckpoint: null,
+      savepoint: null,
       durationMs: performance.now() - startedAt,
     };
   }
@@ -115,6 +122,17 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
   });
   for (const message of explainGuarantees(prepared.guarantees))
     listener({ type: 'log', level: 'info', message });
+  const openRest = ({ port }: { readonly port: number }): Promise<RestEndpoint> =>
+    openRestEndpoint({
+      master,
+      port,
+      checkpointStorage: state.storage.kind,
+      dataDirectory: options.dataDirectory,
+      random: random.derive('rest'),
+      logger,
+    });
+  const rest: Promise<RestEndpoint>[] = [];
+  const unwatch = watchWallClock(realClock, logger);
   try {
     await slots.start({
       received: (message) => master.receive(message),
@@ -125,10 +143,16 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
     options.onStart?.(runControl(master));
     options.stop?.onStop((how) => (how === 'cancel' ? master.cancel() : master.suspend()));
     master.start();
+    const opening = realClock.schedule(REST_DELAY_MS, 'rest', () => {
+      if (options.rest !== undefined && options.rest !== null) rest.push(openRest(options.rest));
+    });
     const ended = await master.ended;
+    opening.cancel();
     return outcomeOf(run, reporter, master, ended);
   } finally {
+    unwatch();
     reporter.close();
+    for (const endpoint of rest) await (await endpoint).close();
     await slots.close();
   }
 }
@@ -184,6 +208,7 @@ function outcomeOf(
     restarts: reporter.restarts,
     completedCheckpoints: reporter.completedCheckpoints,
     latestCheckpoint: master.latestCheckpoint?.directory ?? null,
+    savepoint: master.stopSavepoint?.directory ?? null,
     durationMs: performance.now() - run.startedAt,
   };
 }

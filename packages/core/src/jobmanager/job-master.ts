@@ -162,6 +162,11 @@ export class JobMaster {
     return this.#options.checkpointing;
   }
 
+  /** `execution.checkpointing.savepoint-dir`, as configured. */
+  get savepointDirectory(): string | null {
+    return this.#options.savepointDirectory;
+  }
+
   /** When what happened. */
   get history(): RunHistory {
     return this.#history;
@@ -187,6 +192,11 @@ export class JobMaster {
   /** The newest completed checkpoint, or the savepoint that stopped the job. */
   get latestCheckpoint(): CompletedCheckpoint | null {
     return this.#stopSavepoint ?? this.#checkpoints.latestCompleted;
+  }
+
+  /** The complete savepoint that stops the job, or has stopped it. */
+  get stopSavepoint(): CompletedCheckpoint | null {
+    return this.#stopSavepoint;
   }
 
   /** Unless the run was stopped before it began. */

@@ -181,6 +181,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     completed,
     owner: options.ownership.self,
     ended: null,
+    startedAt: (isNewRun ? null : seen?.record.startedAt) ?? options.clock.wallTime(),
     restoredFrom:
       decision.type === 'restore'
         ? claimed === null

@@ -53,6 +53,8 @@ export interface JobRecord {
   readonly completed: readonly CompletedCheckpoint[];
   readonly owner: JobOwner | null;
   readonly ended: JobEnd | null;
+  /** Wall-clock milliseconds; absent in records of older versions. */
+  readonly startedAt?: number;
   /** Directory of the snapshot that the run was started from, if any. */
   readonly restoredFrom: string | null;
 }

@@ -12,6 +12,12 @@ export function endLines(
   const facts = factsOf(outcome);
   switch (outcome.status) {
     case 'FINISHED':
+      if (outcome.savepoint !== null)
+        return [
+          `${style.good('stopped with a savepoint')} ${facts}`,
+          `state is kept in ${outcome.savepoint}`,
+          `go on from it with: ${fromSavepoint(resumeCommand, outcome.savepoint)}`,
+        ];
       return [`${style.good('finished')} ${facts}`];
     case 'ALREADY_FINISHED':
       // The run has said so itself.
@@ -23,6 +29,11 @@ export function endLines(
     case 'FAILED':
       return [`${style.bad('failed')} ${facts}`, ...howToResume(outcome, resumeCommand)];
   }
+}
+
+/** A new run, since this one has ended. */
+function fromSavepoint(command: string, path: string): string {
+  return command.replace(/^weir run/, `weir run -s ${path}`);
 }
 
 function factsOf({ durationMs, completedCheckpoints, restarts }: RunOutcome): string {
