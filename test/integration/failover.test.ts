@@ -6,6 +6,8 @@ import type { Job, Sink, StreamExecutionEnvironment, WeirError } from '@weir/cor
 import { Faults, numbersOf, range, sorted } from './support/faults.ts';
 import { Ledger, ledgerSink } from './support/ledger-sink.ts';
 import { pacedSource } from './support/paced-source.ts';
+import type { PacedSplit } from './support/paced-source.ts';
+import { resumable } from './support/resumable.ts';
 import { CHECKPOINTED, eventsOf, run, runCheckpointed } from './support/run.ts';
 
 /** Passes records on; tells which attempt of which subtask was opened. */
@@ -78,6 +80,39 @@ for (const seed of range(0, 6))
     assert.equal(opened.length, 3 + faults.happened.length, 'one subtask a failure');
     assert.ok(outcome.restarts > 0);
   });
+
+test('splits assigned since the restored snapshot come back to a region that restarts', () =>
+  resumable(async ({ crash, finish }) => {
+    const faults = new Faults();
+    const ledgers = { a: new Ledger<number>(), b: new Ledger<number>() };
+    const returned: number[] = [];
+    const pipelines = (step: number): Job =>
+      job('assigned since', (env) => {
+        for (const name of ['a', 'b'] as const) {
+          const splits = range(0, 4).map((split) => range(split * 10, split * 10 + 10));
+          const onSplitsBack = (back: readonly PacedSplit[]): void =>
+            void returned.push(...back.map(({ split }) => split));
+          env
+            .fromSource(pacedSource({ splits, step, onSplitsBack }), { uid: name })
+            .map((n) => {
+              faults.pass(`${name} ${n}`);
+              return n;
+            })
+            .sinkTo(ledgerSink(ledgers[name]))
+            .uid(`${name}-out`);
+        }
+      });
+    faults.plan('a 12');
+    await crash(pipelines(5));
+    // From here on no checkpoint completes before the end: all restarts are from that of run one.
+    faults.plan('a 25', 'a 35');
+    const { outcome } = await finish(pipelines(Infinity), {
+      config: { ...CHECKPOINTED, 'execution.checkpointing.interval': '1 h' },
+    });
+    assert.equal(outcome.restarts, 2);
+    assert.ok(returned.includes(2) && returned.includes(3), returned.join());
+    for (const ledger of Object.values(ledgers)) assert.deepEqual(ledger.committed, range(0, 40));
+  }));
 
 test('with failover strategy full every task restarts', async () => {
   const faults = new Faults();
