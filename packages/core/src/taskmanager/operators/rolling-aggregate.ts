@@ -57,7 +57,8 @@ export class KeyedAggregateOperator extends KeyedOperator<FunctionLifecycle> {
     this.selectKey(value, 0);
     let result: unknown;
     try {
-      const accumulator = this.#value.value ?? this.#aggregate.createAccumulator();
+      const current = this.#value.value;
+      const accumulator = current === undefined ? this.#aggregate.createAccumulator() : current;
       const next = this.#aggregate.add(value, accumulator);
       this.#value.update(next);
       result = this.#aggregate.getResult(next);
