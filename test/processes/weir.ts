@@ -113,6 +113,7 @@ export class Place {
   readonly folder: string;
   readonly dataDirectory: string;
   readonly #started: Weir[] = [];
+  readonly #cleanUps: (() => void)[] = [];
 
   constructor(name = 'weir-process-test-') {
     this.folder = realpathSync(mkdtempSync(join(tmpdir(), name)));
@@ -150,9 +151,15 @@ export class Place {
     return this.start(args, options).ended;
   }
 
+  /** Called when the processes are gone, before the folder is removed. */
+  atEnd(cleanUp: () => void): void {
+    this.#cleanUps.push(cleanUp);
+  }
+
   async dispose(): Promise<void> {
     for (const weir of this.#started) if (!weir.isOver) weir.child.kill('SIGKILL');
     await Promise.allSettled(this.#started.map((weir) => weir.ended));
+    for (const cleanUp of this.#cleanUps) cleanUp();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -5,7 +5,14 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { ErrorInfo } from '../base/errors.ts';
-import { errorKind, fromErrorInfo, messageOf, toErrorInfo, WeirError } from '../base/errors.ts';
+import {
+  errorKind,
+  fromErrorInfo,
+  isWeirError,
+  messageOf,
+  toErrorInfo,
+  WeirError,
+} from '../base/errors.ts';
 import type { ExecutionRef, JobId, OperatorId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
@@ -50,8 +57,8 @@ export interface CheckpointShellOptions {
   failJob(error: unknown): void;
   /** The savepoint that stops the job is complete: its tasks finish now. */
   stopped(savepoint: CompletedCheckpoint): void;
-  /** Another process leads this job: stop for good. */
-  fenced(error: unknown): void;
+  /** Another process leads this job, or nobody knows what is on the disk: stop for good. */
+  giveUp(error: unknown): void;
 }
 
 type CheckpointMessage = Extract<
@@ -281,6 +288,8 @@ export class CheckpointShell {
       try {
         await this.#options.storage.publish(directory, metadata);
       } catch (error) {
+        // If it exists, the next start goes on from it: nothing may be done until that is known.
+        if (kind === 'checkpoint' && isOutcomeUnknown(error)) return this.#options.giveUp(error);
         const now = this.#now();
         this.#handle({ type: 'finaliseFailed', checkpointId, error: toErrorInfo(error), now });
         return;
@@ -302,7 +311,7 @@ export class CheckpointShell {
       if (kind === 'checkpoint' || stopsJob)
         await this.#options.persistence.checkpointCompleted(completed);
     } catch (error) {
-      if (errorKind(error) === 'fenced') return this.#options.fenced(error);
+      if (errorKind(error) === 'fenced') return this.#options.giveUp(error);
       const text = `checkpoint ${checkpointId} is stored, its pointer is not: ${messageOf(error)}`;
       this.#options.logger.log('warn', text);
     }
@@ -341,7 +350,7 @@ export class CheckpointShell {
         if (foreign.length > 0)
           logger.log('warn', `not deleted, since Weir did not write it: ${foreign.join(', ')}`);
       } catch (error) {
-        if (errorKind(error) === 'fenced') this.#options.fenced(error);
+        if (errorKind(error) === 'fenced') this.#options.giveUp(error);
         else logger.log('warn', `checkpoint ${checkpointId} is left behind: ${messageOf(error)}`);
       }
       this.#handle({ type: 'discarded', checkpointId, now: this.#now() });
@@ -367,7 +376,7 @@ export class CheckpointShell {
       try {
         await work();
       } catch (error) {
-        if (errorKind(error) === 'fenced') this.#options.fenced(error);
+        if (errorKind(error) === 'fenced') this.#options.giveUp(error);
         else this.#triggerFailed(triggerId, 'IO_EXCEPTION', error);
       }
     });
@@ -385,7 +394,7 @@ export class CheckpointShell {
   /** What fails here is a fault of ours: it must not pass unseen. */
   #track(work: () => Promise<void>): Promise<void> {
     const promise = work()
-      .catch((error: unknown) => this.#options.fenced(fromErrorInfo(toErrorInfo(error))))
+      .catch((error: unknown) => this.#options.giveUp(fromErrorInfo(toErrorInfo(error))))
       .finally(() => this.#work.delete(promise));
     this.#work.add(promise);
     return promise;
@@ -409,6 +418,10 @@ function tooManyFailures(message: string, cause: ErrorInfo | null): WeirError {
     details: isPlace ? { place: `${placeOf(path)} (${String(errno)})` } : {},
     cause: cause === null ? undefined : fromErrorInfo(cause),
   });
+}
+
+function isOutcomeUnknown(error: unknown): boolean {
+  return isWeirError(error) && error.details['outcome'] === 'unknown';
 }
 
 /** Without what is new each time, so that the same place is seen to fail again. */

@@ -146,7 +146,7 @@ export class JobMaster {
       sendTo: (execution, message) => this.#sendTo(execution, message),
       failJob: (error) => this.#failGlobally(error),
       stopped: (savepoint) => this.#stopping(savepoint),
-      fenced: (error) => this.#failFinally(error),
+      giveUp: (error) => this.#failFinally(error),
     });
   }
 

@@ -183,13 +183,30 @@ test('a checkpoint that cannot be taken back either is said to be in doubt', asy
   world.fileSystem.inject({ operation: 'remove', times: Infinity, errno: 'EIO' });
   const publishing = world.storage.publish(location, metadataOf(1, []));
   await assert.rejects(runWithClock(world.clock, publishing), (error) => {
-    assert.match(String(error), /may be found there although it counts as failed/);
+    assert.match(String(error), /unknown whether this snapshot exists/);
     assert.deepEqual((error as { details?: unknown }).details, {
       path: `${location}/_metadata`,
       outcome: 'unknown',
     });
     return true;
   });
+});
+
+test('nothing is in doubt when the last step was not reached', async () => {
+  const world = setUp();
+  const location = await world.storage.prepareCheckpoint(1);
+  world.fileSystem.inject({ operation: 'rename', times: Infinity, errno: 'ENOSPC' });
+  world.fileSystem.inject({ operation: 'remove', times: Infinity, errno: 'EIO' });
+  const publishing = world.storage.publish(location, metadataOf(1, []));
+  await assert.rejects(runWithClock(world.clock, publishing), (e) => storageErrno(e) === 'ENOSPC');
+});
+
+test('a folder that was taken away after the last step leaves the checkpoint in doubt', async () => {
+  const world = setUp();
+  const location = await world.storage.prepareCheckpoint(1);
+  world.fileSystem.inject({ operation: 'syncDirectory', times: Infinity, errno: 'ENOTDIR' });
+  const publishing = world.storage.publish(location, metadataOf(1, []));
+  await assert.rejects(runWithClock(world.clock, publishing), /unknown whether this snapshot/);
 });
 
 test('an aborted checkpoint leaves nothing, whatever had been written [I-14]', async () => {

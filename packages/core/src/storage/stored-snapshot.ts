@@ -46,17 +46,19 @@ export async function publishSnapshot(
 ): Promise<void> {
   await requireDataFiles(io, directory, metadata);
   const bytes = encodeSnapshotMetadata(metadata);
+  const publication = { mayExist: false };
   try {
     await retryTransient(io.clock, async () => {
       // The names of the data files, which tasks created, must be durable before `_metadata` is.
       for (const path of dataDirectories(directory, metadata))
         await io.fileSystem.syncDirectory(path);
-      await publishBytes(io.fileSystem, directory, bytes);
+      await writeFileDurably(io.fileSystem, joinPath(directory, METADATA_IN_PROGRESS_FILE), bytes);
+      await makeVisible(io.fileSystem, directory, { bytes, publication });
     });
   } catch (error) {
     // Perhaps it is visible, only not known to be durable. The caller is told that it does not
     // exist, so it must not: sinks may now abort what it promises.
-    await withdraw(io, directory, error);
+    if (publication.mayExist) await withdraw(io, directory, error);
     throw error;
   }
 }
@@ -84,30 +86,37 @@ export async function readStoredSnapshot(
 
 async function withdraw(io: StorageIo, directory: string, cause: unknown): Promise<void> {
   try {
-    await retryTransient(io.clock, () => unpublish(io.fileSystem, directory));
+    await retryTransient(io.clock, async () => {
+      const path = metadataPath(directory);
+      if ((await io.fileSystem.stat(path)) !== null) await io.fileSystem.remove(path);
+      // Also when nothing is there: then an earlier try removed it, or the folder was moved away.
+      await io.fileSystem.syncDirectory(directory);
+    });
   } catch (error) {
     throw new StorageUnavailableError(
       `${messageOf(cause)}; then it failed to take back ${metadataPath(directory)} as well ` +
-        `(${messageOf(error)}), so this snapshot may be found there although it counts as ` +
-        'failed: remove it before you start from a snapshot of this folder',
+        `(${messageOf(error)}), so it is unknown whether this snapshot exists; the next start ` +
+        'looks again',
       { details: { path: metadataPath(directory), outcome: 'unknown' }, cause },
     );
   }
 }
 
-async function publishBytes(
+async function makeVisible(
   fileSystem: FileSystem,
   directory: string,
-  bytes: Uint8Array,
+  given: { readonly bytes: Uint8Array; readonly publication: { mayExist: boolean } },
 ): Promise<void> {
+  const { bytes, publication } = given;
   const inProgress = joinPath(directory, METADATA_IN_PROGRESS_FILE);
   const path = metadataPath(directory);
-  await writeFileDurably(fileSystem, inProgress, bytes);
+  publication.mayExist = true;
   try {
     await fileSystem.rename(inProgress, path);
   } catch (error) {
     // The answer may be lost although the rename happened: look before calling it a failure.
-    if (!(await hasContent(fileSystem, path, bytes))) throw error;
+    publication.mayExist = await hasContent(fileSystem, path, bytes);
+    if (!publication.mayExist) throw error;
   }
   await fileSystem.syncDirectory(directory);
   await fileSystem.syncDirectory(parentPath(directory));
