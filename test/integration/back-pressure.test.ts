@@ -68,7 +68,7 @@ for (const [name, buffers, bound] of [
     assert.ok(ahead > 1000, 'it does run ahead');
   });
 
-test('a flatMap with many results for one record cannot overrun the buffers by more than it makes', async () => {
+test('a flatMap overruns the buffers by the results of one record at most', async () => {
   let made = 0;
   let written = 0;
   let ahead = 0;
@@ -90,7 +90,7 @@ test('a flatMap with many results for one record cannot overrun the buffers by m
   assert.ok(ahead <= 12_000, `${ahead} records were under way`);
 });
 
-test('a checkpoint that expires names who holds the barrier, and the next one may start [R041]', async () => {
+test('an expired checkpoint names who holds the barrier; the next may start [R041]', async () => {
   const ledger = new Ledger<number>();
   let isStuck = true;
   let unstick: () => void = () => undefined;

@@ -19,7 +19,7 @@ import { Ledger, ledgerSink } from './support/ledger-sink.ts';
 import { pacedSource } from './support/paced-source.ts';
 import type { PacedSplit } from './support/paced-source.ts';
 import { resumable } from './support/resumable.ts';
-import { eventsOf, runCheckpointed } from './support/run.ts';
+import { runCheckpointed } from './support/run.ts';
 
 test('a commit whose answer was lost is sent again, and done once [R022]', async () => {
   const ledger = new Ledger<number>();
@@ -154,45 +154,6 @@ test('records delivered again much later are known by state, whatever time has p
     await finish(dedup, { parallelism: 3 });
     assert.deepEqual(sorted(ledger.committed), [1, 2, 3, 4, 5]);
   }));
-
-test('an idle job of twenty operators completes every checkpoint at once [R043]', async () => {
-  const controller = new AbortController();
-  let completed = 0;
-  const startedAt = performance.now();
-  const before = process.cpuUsage();
-  const { outcome, events } = await runCheckpointed(
-    job('idle', (env) => {
-      let stream: DataStream<number> = env.fromSource(
-        pacedSource<number>({ splits: [[]], unbounded: true }),
-        { uid: 'silent' },
-      );
-      for (const n of range(0, 20))
-        stream = stream
-          .map((it) => it)
-          .uid(`op-${n}`)
-          .disableChaining();
-      stream.collect([]);
-    }),
-    {
-      signal: controller.signal,
-      config: { 'execution.checkpointing.interval': 20 },
-      onEvent: (event) => {
-        if (event.type === 'checkpointCompleted' && ++completed === 30) controller.abort();
-      },
-    },
-  );
-  const tookMs = performance.now() - startedAt;
-  const { user, system } = process.cpuUsage(before);
-  assert.equal(outcome.status, 'CANCELED');
-  const reasons = eventsOf(events, 'checkpointFailed').map(({ reason }) => reason);
-  assert.deepEqual(
-    reasons.filter((reason) => reason !== 'CHECKPOINT_COORDINATOR_SUSPEND'),
-    [],
-  );
-  for (const { durationMs } of eventsOf(events, 'checkpointCompleted'))
-    assert.ok(durationMs < 100, `${durationMs} ms`);
-  assert.ok((user + system) / 1000 < tookMs * 0.8, 'between checkpoints nothing runs');
-});
 
 for (const seed of range(0, 3))
   test(`part files hold every record once over failures and runs, seed ${seed}`, () =>

@@ -60,7 +60,7 @@ async function collected(
   return into;
 }
 
-test('a timer fires before the watermark that reached it is passed on, in order of time', async () => {
+test('timers fire in order of time, before the watermark that reached them goes on', async () => {
   const results = await collected((env) =>
     source(env, 'in', [event('a', 3), event('a', 12), event('a', 30)])
       .keyBy(({ key }) => key)
@@ -112,7 +112,7 @@ test('a union waits for the slower of its streams', async () => {
   assert.deepEqual(results, ['a until 10: 2', 'a until 20: 1', 'a until 110: 1']);
 });
 
-test('a join of a finished input and an idle one goes on with what the idle one reached', async () => {
+test('a join of a finished input and an idle one stays at what the idle one reached', async () => {
   const results: string[] = [];
   const controller = new AbortController();
   const { outcome } = await run(
@@ -220,7 +220,7 @@ function windowJob(
 const EVENTS = range(0, 60).map((at) => event(at % 2 === 0 ? 'a' : 'b', at));
 const WINDOWS = ['a', 'b'].flatMap((key) => range(1, 7).map((w) => `${key} until ${w * 10}: 5`));
 
-test('after a restore no window fires again and no record in time is late [R007] [R008]', async () => {
+test('after a restore no window fires again, nothing in time is late [R007] [R008]', async () => {
   const faults = new Faults();
   faults.plan('at 23', 'at 38', 'at 51');
   const ledger = new Ledger<string>();

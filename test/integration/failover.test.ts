@@ -23,7 +23,7 @@ function watched(name: string, opened: string[], faults: Faults) {
   };
 }
 
-test('a failed region restarts alone: the other keeps its attempt and its records [I-83]', async () => {
+test('a failed region restarts alone: the other keeps attempt and records [I-83]', async () => {
   const faults = new Faults();
   faults.plan('a 25', 'a 60', 'a 61');
   const opened: string[] = [];
@@ -58,7 +58,7 @@ test('a failed region restarts alone: the other keeps its attempt and its record
 });
 
 for (const seed of range(0, 6))
-  test(`subtasks without exchange restart one by one, splits and all, seed ${seed} [I-83]`, async () => {
+  test(`subtasks without exchange restart one by one, seed ${seed} [I-83]`, async () => {
     const random = numbersOf(seed);
     const faults = new Faults();
     for (const _ of range(0, 5)) faults.plan(`m ${random(120)}`);

@@ -184,7 +184,7 @@ test('a crash just before the last checkpoint repeats nothing [R037]', async () 
   assert.deepEqual(ledger.committed, range(0, 25));
 });
 
-test('a union list of which some subtasks have finished fails checkpoints, not the job [I-35]', async () => {
+test('a union list, some subtasks finished, fails checkpoints but not the job [I-35]', async () => {
   const ledger = new Ledger<number>();
   const { outcome, events } = await runCheckpointed(
     job('union', (env) => {

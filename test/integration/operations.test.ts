@@ -1,4 +1,4 @@
-/** Every operation and partitioner of the API, at several parallelisms, against plain computation. */
+/** Every operation and partitioner of the API, at 1 to 3 subtasks, against plain computation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

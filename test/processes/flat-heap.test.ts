@@ -66,7 +66,11 @@ const slowSink = {
 
 export default job('flat', (env) => {
   env.enableCheckpointing('20ms');
-  const generator = (index) => ({ id: index, user: \`user-\${index % 1000}\`, amount: index * 1.5 });
+  const generator = (index) => ({
+    id: index,
+    user: \`user-\${index % 1000}\`,
+    amount: index * 1.5,
+  });
   env
     .fromSource(datagen({ count: ${RECORDS}, generator }), { uid: 'fast' })
     .rebalance()

@@ -121,7 +121,7 @@ test('calls of the enumerator come one after the other', async () => {
   assert.deepEqual(test.context().registeredReaders(), [0]);
 });
 
-test('each split is either in the snapshot of the enumerator or was assigned before it', async () => {
+test('each split is in the snapshot of the enumerator or was assigned before it', async () => {
   const { coordinator, sent } = coordinatorOf(['a', 'b', 'c']);
   await request(coordinator, 0);
   const snapshot = coordinator.snapshot(1);
@@ -150,7 +150,7 @@ test('splits assigned since the checkpoint come back when readers restart from i
   assert.equal(calls.filter((call) => call.startsWith('back')).length, 1, 'once only');
 });
 
-test('splits assigned since an older checkpoint come back too, when the newer one failed', async () => {
+test('splits assigned since an older checkpoint come back if the newer one failed', async () => {
   const { coordinator, calls } = coordinatorOf(['a', 'b', 'c']);
   coordinator.snapshot(1);
   coordinator.notifyCheckpointComplete(1);

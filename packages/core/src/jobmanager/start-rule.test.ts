@@ -83,7 +83,7 @@ test('a run that did not end goes on from its newest checkpoint [R100]', () => {
   });
 });
 
-test('a job that failed for good goes on from its newest checkpoint, not an older one [R098]', () => {
+test('a job that failed for good goes on from its newest checkpoint, no older [R098]', () => {
   const decision = decide({
     record: record([9], {
       ended: { status: 'FAILED', at: 0 },
@@ -158,7 +158,7 @@ test('a checkpoint that never was complete is no reason to refuse', () => {
   assert.equal(decide({ scanned }).type, 'empty');
 });
 
-test('the newest one is damaged: refused, naming file and checksums, and the good one [R011]', () => {
+test('the newest is damaged: refused, naming file, checksums and the good one [R011]', () => {
   const decision = decide({ record: record([4, 5]), scanned: [valid(4), damaged(5)] });
   refused(
     decision,
@@ -196,7 +196,7 @@ test('an older damaged one beside a good newer one does not matter', () => {
   assert.equal(decision.type === 'resume' && decision.checkpointId, 5);
 });
 
-test('a run started from a snapshot begins there again until it has a checkpoint of its own', () => {
+test('a run started from a snapshot begins there again until it has a checkpoint', () => {
   const started = record([], { restoredFrom: '/savepoints/s1' });
   assert.deepEqual(decide({ record: started }), {
     type: 'restore',

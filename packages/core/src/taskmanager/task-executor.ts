@@ -1,7 +1,8 @@
 /**
  * Runs the tasks of one thread: takes the JobManager's messages, steps the tasks in turn, and gives
  * way to I/O after each round. A round steps every task once, at most a batch each, so no task
- * waits long for another; a thread without work sleeps until a frame, a message, a timer or I/O wakes it.
+ * waits long for another; a thread without work sleeps until a frame, a message, a timer or I/O
+ * wakes it.
  */
 import type { ExecutionRef } from '../base/ids.ts';
 import { attemptName, subtaskKey } from '../base/ids.ts';

@@ -147,7 +147,7 @@ test('a commit that fails for a while is tried again in place, ten times [I-95]'
   assert.equal(sink.calls.filter((call) => call === 'commit a').length, 11);
 });
 
-test('beyond that the task fails, naming the sink; the committable stays pending [I-95]', async () => {
+test('beyond that the task fails, naming the sink; the committable stays [I-95]', async () => {
   const { sink, operator, fixture } = await opened({ committerRetries: 1 });
   sink.answers.push(new StorageUnavailableError('down'), new StorageUnavailableError('down'));
   write(operator, 'a');
@@ -230,7 +230,7 @@ test('a writer that never becomes writable again fails the task', async () => {
   assert.match(String(fixture.failures[0]), /disk full/);
 });
 
-test('the committables of a snapshot are not committed again by the writer that starts from it', async () => {
+test('what the restored snapshot promised is not committed by the writer again', async () => {
   const fixture = operatorFixture();
   const sink = new TestSink();
   const operator = new SinkOperator(fixture.context, sink);

@@ -54,7 +54,7 @@ function sourceOf(
   return result;
 }
 
-test('restored splits come right after the start, and what the enumerator says behind them', async () => {
+test('restored splits come right after the start, those of the enumerator behind', async () => {
   const started = Promise.withResolvers<void>();
   const { operator, fixture, calls } = sourceOf(undefined, { start: () => started.promise });
   fixture.context.states.restore([{ name: SPLITS_STATE, mode: 'list', items: ['a', 'b'] }]);
@@ -118,7 +118,7 @@ test('watermarks leave at their interval, not with every poll', () => {
   assert.equal(operator.nextProbeAt, 500);
 });
 
-test('a reader without any split is idle after the time-out, and active with its first record', () => {
+test('a reader without splits is idle after the time-out, until its first record', () => {
   const strategy = monotonousTimestamps(undefined, { idleness: 1000 });
   const { operator, fixture, next } = sourceOf(strategy);
   for (let i = 0; i < 7; i++) {

@@ -28,7 +28,7 @@ test('a record without timestamp moves nothing, but is a sign of life', () => {
   assert.equal(tracker.probeIdle(5000), false);
 });
 
-test('idleness begins at the first probe without records and is declared after the time-out', () => {
+test('idleness begins at the first probe without records, shows after the time-out', () => {
   const tracker = trackerOf(1);
   assert.equal(tracker.probeIdle(5000), false, 'there was a record');
   assert.equal(tracker.probeIdle(6000), false, 'from here on');

@@ -15,10 +15,10 @@ import { MemoryFileSystem } from '../storage/memory-file-system.ts';
 import { ActiveOperator } from '../taskmanager/operators/active-operator.ts';
 import { taskSettings } from '../taskmanager/task/task-settings.ts';
 import { TaskExecutor } from '../taskmanager/task-executor.ts';
-import { createJobMaster } from './create-job-master.ts';
-import type { JobMaster, JobMasterListener } from './job-master.ts';
-import { prepareJob } from './prepare-run.ts';
-import { openRunState } from './run-state.ts';
+import { createJobMaster } from '../jobmanager/create-job-master.ts';
+import type { JobMaster, JobMasterListener } from '../jobmanager/job-master.ts';
+import { prepareJob } from '../jobmanager/prepare-run.ts';
+import { openRunState } from '../jobmanager/run-state.ts';
 
 export class TestRun {
   readonly clock: ManualClock = new ManualClock();
@@ -99,11 +99,11 @@ export class TestRun {
     await this.settle();
   }
 
-  /** Lets everything run that is due within `ms`; what follows from it may be 20 ms late. */
-  async run(ms: number): Promise<void> {
+  /** Lets everything run that is due within `ms`; what follows from it may be a step late. */
+  async run(ms: number, stepMs = 20): Promise<void> {
     const until = this.clock.now() + ms;
     while (this.clock.now() < until) {
-      this.clock.advance(Math.min(20, until - this.clock.now()));
+      this.clock.advance(Math.min(stepMs, until - this.clock.now()));
       await this.settle();
     }
   }

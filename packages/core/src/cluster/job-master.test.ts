@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { job } from '../api/job.ts';
 import type { Job } from '../api/job.ts';
 import type { Source } from '../api/source.ts';
+import type { DataStream } from '../api/streams/data-stream.ts';
 import { TestRun } from './run-fixture.ts';
 
 /** A source that reads nothing and never ends. */
@@ -39,7 +40,7 @@ function silentJob(open: () => void = () => undefined): Job {
   });
 }
 
-test('jumps of the wall clock neither expire a checkpoint nor shift the next one [R119]', async () => {
+test('jumps of the wall clock neither expire a checkpoint nor shift the next [R119]', async () => {
   const run = new TestRun(silentJob(), {
     'execution.checkpointing.interval': '1 s',
     'execution.checkpointing.timeout': '2 s',
@@ -58,6 +59,34 @@ test('jumps of the wall clock neither expire a checkpoint nor shift the next one
     run.told.filter(({ what }) => what.startsWith('failed') || what.startsWith('restart')),
     [],
   );
+});
+
+test('an idle job of twenty operators completes each checkpoint, and sleeps [R043]', async () => {
+  const run = new TestRun(
+    job('idle', (env) => {
+      let stream: DataStream<number> = env.fromSource(silentSource(), { uid: 'in' });
+      for (let i = 0; i < 20; i++) stream = stream.map((n) => n).disableChaining();
+      stream.collect([]);
+    }),
+    { 'execution.checkpointing.interval': '1 s' },
+  );
+  let rounds = 0;
+  const defer = run.clock.defer.bind(run.clock);
+  run.clock.defer = (label, fn) => {
+    if (label === 'task-round') rounds++;
+    return defer(label, fn);
+  };
+  await run.start();
+  await run.run(1000, 100);
+  rounds = 0;
+  await run.run(60_000, 100);
+  const completed = run.timesOf('completed').length;
+  assert.ok(completed >= 60, `${completed} checkpoints`);
+  assert.deepEqual(
+    run.told.filter(({ what }) => what.startsWith('failed')),
+    [],
+  );
+  assert.ok(rounds <= completed * 50, `${rounds} rounds of the thread`);
 });
 
 test('restarts wait 100 ms, then a second, then half as long again', async () => {
