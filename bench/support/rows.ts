@@ -1,12 +1,19 @@
 /** All rows, in the order of the table. */
+import { HEAP_ROW } from '../rows/heap.ts';
 import { KEYED_ROWS } from '../rows/keyed.ts';
+import { LATENCY_ROW } from '../rows/latency.ts';
 import { ONE_THREAD_ROWS } from '../rows/one-thread.ts';
+import { PROCESS_ROWS } from '../rows/processes.ts';
+import { SNAPSHOT_ROWS } from '../rows/snapshots.ts';
+import { WORD_COUNT_ROW } from '../rows/word-count.ts';
 import type { Row } from './row.ts';
 
-const [chain, ...others] = ONE_THREAD_ROWS;
-
 export const ROWS: readonly Row[] = [
-  ...(chain === undefined ? [] : [chain]),
+  ...ONE_THREAD_ROWS,
   ...KEYED_ROWS,
-  ...others,
+  ...SNAPSHOT_ROWS,
+  LATENCY_ROW,
+  HEAP_ROW,
+  ...PROCESS_ROWS,
+  WORD_COUNT_ROW,
 ];
