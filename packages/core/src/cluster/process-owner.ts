@@ -1,26 +1,32 @@
 /**
  * Whether the process that leads a job is alive. On the same machine the process table knows; from
- * another machine (or container) only a lease tells, a file the owner touches every second. This is
- * for liveness alone: what keeps two leaders apart is the job log (storage/job-store.ts).
+ * another machine (or container) only a lease tells, a file the owner touches every second. No wall
+ * clock is believed: a process is known by the ticks of the kernel at which it started, and a lease
+ * that looks old is watched for a while. This is for liveness alone: what keeps two leaders apart
+ * is the job log (storage/job-store.ts).
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { sleep } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { JobOwner } from '../storage/job-store.ts';
+import { realClock } from './real-clock.ts';
 
 const LEASE_RENEWAL_MS = 1000;
 const LEASE_EXPIRY_MS = 10_000;
-/** Clock ticks a second in /proc, the same on every Linux. */
-const TICKS_PER_SECOND = 100;
+/** A living owner renews his lease in this time, whatever the clocks say. */
+const WATCH_MS = 2500;
 
 export function thisProcess(random: Random): JobOwner {
+  const ticks = startTicks(process.pid);
   return {
     pid: process.pid,
     host: hostname(),
     startedAt: Date.now() - Math.round(process.uptime() * 1000),
-    token: random.hex(16),
+    token: typeof ticks === 'number' ? `${processTable()} ${ticks}` : random.hex(16),
   };
 }
 
@@ -28,15 +34,15 @@ export function thisProcess(random: Random): JobOwner {
 export async function livingOwner(
   owner: JobOwner | null,
   jobDirectory: string,
+  clock: Clock = realClock,
 ): Promise<string | null> {
   if (owner === null) return null;
-  if (owner.host === hostname())
-    return isAlive(owner) ? `process ${owner.pid} on this machine` : null;
-  const lease = await stat(leasePath(jobDirectory)).catch(() => null);
-  if (lease === null) return null;
-  const ageMs = Date.now() - lease.mtimeMs;
-  return ageMs < LEASE_EXPIRY_MS
-    ? `process ${owner.pid} on ${owner.host}, last seen ${Math.round(ageMs / 1000)} s ago`
+  const isNear = owner.token.includes(' ')
+    ? owner.token.startsWith(`${processTable()} `)
+    : owner.host === hostname();
+  if (isNear) return isAlive(owner) ? `process ${owner.pid} on this machine` : null;
+  return (await isRenewed(leasePath(jobDirectory), clock))
+    ? `process ${owner.pid} on ${owner.host}, seen just now`
     : null;
 }
 
@@ -60,28 +66,50 @@ function leasePath(jobDirectory: string): string {
   return join(jobDirectory, 'lease');
 }
 
-function isAlive({ pid, startedAt }: JobOwner): boolean {
+async function isRenewed(path: string, clock: Clock): Promise<boolean> {
+  const before = await renewedAt(path);
+  if (before === null) return false;
+  const ageMs = clock.wallTime() - before;
+  if (ageMs >= 0 && ageMs < LEASE_EXPIRY_MS) return true;
+  // Too old, or of the future: perhaps only the clocks of two machines differ.
+  await sleep(clock, WATCH_MS, 'watch a lease');
+  return (await renewedAt(path)) !== before;
+}
+
+async function renewedAt(path: string): Promise<number | null> {
+  const lease = await stat(path).catch(() => null);
+  return lease === null ? null : lease.mtimeMs;
+}
+
+function isAlive({ pid, token }: JobOwner): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  const started = processStart(pid);
-  if (started === 'dead') return false;
+  const ticks = startTicks(pid);
   // The number may have been given to another process since.
-  return started === null || Math.abs(started - startedAt) < 5000;
+  return ticks === null || `${processTable()} ${ticks}` === token;
 }
 
-/** Wall-clock milliseconds at which a process started; `null` where that cannot be told. */
-function processStart(pid: number): number | 'dead' | null {
+/** Kernel and namespace whose process numbers mean the same; empty where that cannot be told. */
+function processTable(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot}/${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** When a process started, in ticks of the kernel; `null` where that cannot be told. */
+function startTicks(pid: number): number | 'dead' | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     // Killed, but its parent has not taken notice yet.
     if (fields[0] === 'Z' || fields[0] === 'X') return 'dead';
-    const boot = /^btime (\d+)$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1];
     const ticks = fields[19];
-    if (boot === undefined || ticks === undefined) return null;
-    return Number(boot) * 1000 + (Number(ticks) / TICKS_PER_SECOND) * 1000;
+    return ticks === undefined ? null : Number(ticks);
   } catch {
     return null;
   }
