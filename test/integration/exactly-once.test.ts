@@ -91,3 +91,40 @@ for (const parallelism of [1, 2, 3])
       assert.equal(outcome.restarts > 0, true);
       assert.equal(eventsOf(events, 'restarting').length, outcome.restarts);
     });
+
+test('state of many keys is exact though it changes while it is written', async () => {
+  const random = numbersOf(5);
+  const keys = 8000;
+  const records = range(0, 40_000).map(() => random(keys));
+  const splits = range(0, 4).map((split) => records.slice(split * 10_000, split * 10_000 + 10_000));
+  const faults = new Faults();
+  faults.planTick(15_000);
+  const ledger = new Ledger<readonly [number, number]>();
+  const { outcome } = await runCheckpointed(
+    job('many keys', (env) => {
+      env
+        .fromSource(pacedSource({ splits, step: 1500 }), { uid: 'in' })
+        .keyBy((key) => key)
+        .process({
+          emits: type<readonly [number, number]>(),
+          state: { n: valueState({ default: 0 }) },
+          onElement(key, context) {
+            context.state.n.update(context.state.n.value + 1);
+            faults.tick();
+            context.emit([key, context.state.n.value]);
+          },
+        })
+        .uid('counts')
+        .sinkTo(ledgerSink(ledger))
+        .uid('out');
+    }),
+    { parallelism: 2, config: { 'execution.checkpointing.data-inline-threshold': 0 } },
+  );
+  assert.ok(outcome.restarts > 0);
+  const counts = new Map<number, number>();
+  for (const key of records) counts.set(key, (counts.get(key) ?? 0) + 1);
+  assert.equal(ledger.committed.length, records.length);
+  const seen = new Set(ledger.committed.map(([key, n]) => `${key} ${n}`));
+  for (const [key, count] of counts)
+    for (const n of range(1, count + 1)) assert.ok(seen.has(`${key} ${n}`), `${key} ${n}`);
+});
