@@ -78,8 +78,14 @@ export class KeyChannels {
 
   /** Throws KEY_INVALID for what cannot be a key. */
   channelOf(key: unknown): number {
-    checkKey(key, this.#where);
-    return this.#byKeyGroup[keyGroupOf(hashKey(key), this.#maxParallelism)] as number;
+    // Small integers are their own hash, and most keys are; see `hashKey`.
+    let hash: number;
+    if (typeof key === 'number' && (key | 0) === key) hash = key;
+    else {
+      checkKey(key, this.#where);
+      hash = hashKey(key);
+    }
+    return this.#byKeyGroup[keyGroupOf(hash, this.#maxParallelism)] as number;
   }
 }
 

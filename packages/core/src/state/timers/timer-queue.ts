@@ -20,6 +20,8 @@ export class TimerQueue {
   readonly #buckets = new Map<number, Bucket>();
   readonly #heap = new BucketHeap();
   readonly #onRemove: OnRemove;
+  /** Found last: windows register the same time for record after record. */
+  #recent: Bucket | null = null;
   #size = 0;
 
   constructor(onRemove: OnRemove) {
@@ -36,16 +38,22 @@ export class TimerQueue {
   }
 
   register(key: KeyValue, timestamp: number, version: number): void {
+    const bucket = this.#recent?.timestamp === timestamp ? this.#recent : this.#bucketAt(timestamp);
+    const mapKey = mapKeyOf(key);
+    if (bucket.timers.has(mapKey)) return;
+    bucket.timers.set(mapKey, version);
+    this.#size++;
+  }
+
+  #bucketAt(timestamp: number): Bucket {
     let bucket = this.#buckets.get(timestamp);
     if (bucket === undefined) {
       bucket = { timestamp, timers: new Map(), firing: null, heapIndex: 0 };
       this.#buckets.set(timestamp, bucket);
       this.#heap.add(bucket);
     }
-    const mapKey = mapKeyOf(key);
-    if (bucket.timers.has(mapKey)) return;
-    bucket.timers.set(mapKey, version);
-    this.#size++;
+    this.#recent = bucket;
+    return bucket;
   }
 
   delete(key: KeyValue, timestamp: number): void {
@@ -91,6 +99,7 @@ export class TimerQueue {
   }
 
   #drop(bucket: Bucket): void {
+    if (this.#recent === bucket) this.#recent = null;
     this.#buckets.delete(bucket.timestamp);
     this.#heap.remove(bucket);
   }

@@ -94,18 +94,18 @@ ${code.activate(owner)}
 /** `collect` of what a source hands to its reader. */
 export function generateSourceCollect(
   head: ChainedOperator,
-  { output, asksForTime }: Extract<InlinedOperator, { kind: 'source' }>,
+  source: Extract<InlinedOperator, { kind: 'source' }>,
   room: Room,
 ): InlinedSourceOutput['collect'] {
   const code = new ChainCode();
-  const to = code.constant(output);
-  const time = asksForTime ? `${to}.timeOf(v, sourceTimestamp, splitId)` : 'sourceTimestamp';
+  const to = code.constant(source.output);
+  const time = code.time(head.operator, source);
   const handle = code.targets(head.next, 'v', 't');
   return code.compile(`
 return function collect(v, sourceTimestamp, splitId) {
 let s = 0;
 try {
-const t = ${time};
+${time}
 ${to}.collected++;
 ${handle}
 ${to}.remaining = ${code.room(room)} ? ${to}.remaining - 1 : 0;
@@ -151,6 +151,22 @@ class ChainCode {
 
   activate({ active, operator }: OperatorContext): string {
     return `${this.constant(active.cells)}[0] = ${operator.node + 1};`;
+  }
+
+  /** Sets `t`, the event time of a record of a source. */
+  time(
+    operator: StreamOperator,
+    { output, timestampOf, hasWatermarks }: Extract<InlinedOperator, { kind: 'source' }>,
+  ): string {
+    const to = this.constant(output);
+    const lines = [`const t = sourceTimestamp;`];
+    if (timestampOf !== null)
+      lines[0] = `
+${this.#step(operator, 'timestamp function')}
+const t = ${this.constant(timestampOf)}(v, sourceTimestamp);
+s = 0; if (typeof t !== 'number' || t !== t) ${to}.checkTime(t);`;
+    if (hasWatermarks) lines.push(`${to}.advance(t, splitId);`);
+    return lines.join('\n');
   }
 
   /** Hands a value to everything that follows. */

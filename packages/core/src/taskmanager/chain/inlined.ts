@@ -32,8 +32,10 @@ export type InlinedOperator =
   | {
       readonly kind: 'source';
       readonly output: InlinedSourceOutput;
-      /** Whether `output.timeOf` has to be asked for the time of a record. */
-      readonly asksForTime: boolean;
+      /** The user's function for event time, if there is one. */
+      readonly timestampOf: ((value: unknown, sourceTimestamp: number) => unknown) | null;
+      /** Whether watermarks are made of event time. */
+      readonly hasWatermarks: boolean;
     }
   | {
       readonly kind: 'sink';
@@ -45,7 +47,10 @@ export type InlinedOperator =
 export interface InlinedSourceOutput {
   remaining: number;
   collected: number;
-  timeOf(value: unknown, sourceTimestamp: number, splitId: string): number;
+  /** Throws for what the user's function must not return. */
+  checkTime(time: unknown): asserts time is number;
+  /** A split has come to this time. */
+  advance(time: number, splitId: string): void;
   collect(value: unknown, sourceTimestamp: number, splitId: string): void;
 }
 

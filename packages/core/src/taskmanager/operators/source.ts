@@ -69,9 +69,8 @@ export class SourceOperator extends StreamOperator {
   }
 
   override inlined(): InlinedOperator {
-    const { kind, timestampOf } = this.#strategy;
-    const asksForTime = kind !== 'none' || timestampOf !== undefined;
-    return { kind: 'source', output: this.#output, asksForTime };
+    const { kind, timestampOf = null } = this.#strategy;
+    return { kind: 'source', output: this.#output, timestampOf, hasWatermarks: kind !== 'none' };
   }
 
   /** Reads up to a batch. Called by the task while the network has room. */
@@ -207,15 +206,18 @@ class SourceOutput implements ReaderOutput<unknown> {
       this.#collect(value, sourceTimestamp, splitId);
   }
 
-  /** Event time of a record, which the split's event time follows. */
-  timeOf(value: unknown, sourceTimestamp: number, splitId: string): number {
-    const timestamp = this.#operator.timestampOf(this.#strategy, value, sourceTimestamp);
-    if (this.#watermarks) this.#trackerOf(splitId).onEvent(timestamp);
-    return timestamp;
+  checkTime(time: unknown): asserts time is number {
+    this.#operator.checkTime(time);
+  }
+
+  /** The split has come to this time. */
+  advance(time: number, splitId: string): void {
+    this.#trackerOf(splitId).onEvent(time);
   }
 
   #collect(value: unknown, sourceTimestamp: number, splitId: string): void {
-    const timestamp = this.timeOf(value, sourceTimestamp, splitId);
+    const timestamp = this.#operator.timestampOf(this.#strategy, value, sourceTimestamp);
+    if (this.#watermarks) this.advance(timestamp, splitId);
     this.collected++;
     this.#context.output.collect(value, timestamp);
     this.remaining = this.#context.canEmit() ? this.remaining - 1 : 0;

@@ -139,7 +139,13 @@ export abstract class StreamOperator {
     } catch (error) {
       throw this.failure(error, 'timestamp function');
     }
-    if (typeof time === 'number' && !Number.isNaN(time)) return time;
+    this.checkTime(time);
+    return time;
+  }
+
+  /** Refuses what a timestamp function must not return. */
+  checkTime(time: unknown): asserts time is number {
+    if (typeof time === 'number' && !Number.isNaN(time)) return;
     throw new UserFunctionError(
       `the timestamp function of operator ${this.describe()} returned ${String(time)}; it must ` +
         'return milliseconds since the epoch, a number',
