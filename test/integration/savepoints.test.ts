@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { job, type, valueState } from '@weir/core';
-import type { ConfigSettings, Job, RunControl, RunJobOptions } from '@weir/core';
+import type { ConfigSettings, Job, RunControl, RunJobOptions, Sink } from '@weir/core';
 import { range, sorted } from './support/faults.ts';
 import { Ledger, ledgerSink } from './support/ledger-sink.ts';
 import { pacedSource } from './support/paced-source.ts';
@@ -20,12 +20,15 @@ function sums(options: {
   readonly ledger: Ledger<string>;
   readonly unbounded?: boolean;
   readonly onRead?: (value: number) => void;
+  /** Records between two checkpoints. */
+  readonly step?: number | undefined;
+  readonly sink?: Sink<string> | undefined;
 }): Job {
-  const { values, ledger, onRead } = options;
+  const { values, ledger, onRead, step = Infinity, sink = ledgerSink(ledger) } = options;
   const unbounded = options.unbounded ?? true;
   return job('sums', (env) => {
     const splits = range(0, 2).map((split) => values.filter((n) => n % 2 === split));
-    const source = pacedSource({ splits, unbounded, onRead: (value) => onRead?.(value) });
+    const source = pacedSource({ splits, unbounded, step, onRead: (value) => onRead?.(value) });
     env
       .fromSource(source, { uid: 'numbers' })
       .keyBy((n) => n % 7)
@@ -43,7 +46,7 @@ function sums(options: {
         },
       })
       .uid('sums')
-      .sinkTo(ledgerSink(ledger))
+      .sinkTo(sink)
       .uid('out');
   });
 }
@@ -79,24 +82,21 @@ interface Operated {
   readonly values: readonly number[];
   readonly ledger: Ledger<string>;
   readonly config?: ConfigSettings;
+  /** Calls the operation after so many reads; by default when all is read. */
+  readonly reads?: number;
+  readonly step?: number;
+  readonly sink?: Sink<string>;
   /** No checkpoint by itself, and no restart. */
   readonly plain?: boolean;
 }
 
 /** Runs the job and operates it once all values are read. */
-async function operated({
-  operate,
-  options,
-  values,
-  ledger,
-  config,
-  plain,
-  ...rest
-}: Operated & { readonly reads?: number }) {
+async function operated(operation: Operated): ReturnType<typeof runCheckpointed> {
+  const { operate, options, values, ledger, config, plain, step, sink } = operation;
   let control: RunControl | null = null;
   let done: Promise<void> = Promise.reject(new Error('never operated'));
   done.catch(() => undefined);
-  const reads = rest.reads ?? values.length;
+  const reads = operation.reads ?? values.length;
   const rare: ConfigSettings = {
     'execution.checkpointing.interval': '1 h',
     'restart-strategy.type': 'none',
@@ -105,6 +105,8 @@ async function operated({
     sums({
       values,
       ledger,
+      step,
+      sink,
       onRead: after(reads, () => {
         done = operate(control as unknown as RunControl);
         done.catch(() => control?.cancel());
@@ -295,15 +297,75 @@ test('a stop whose savepoint cannot be made fails alone, and the job goes on [I-
   checkSums(ledger.committed, values);
 });
 
-test('a stop whose sink cannot commit fails the job and names the savepoint', async (t) => {
+/** A sink whose first snapshot becomes durable only then. */
+function stuckUntil(ledger: Ledger<string>, then: Promise<void>): Sink<string> {
+  const sink = ledgerSink(ledger);
+  let isStuck = true;
+  return {
+    ...sink,
+    createWriter(context, states) {
+      const writer = sink.createWriter(context, states as readonly never[]);
+      return {
+        ...writer,
+        prepareCommit(request) {
+          const prepared = writer.prepareCommit(request);
+          if (!isStuck) return prepared;
+          isStuck = false;
+          return { ...prepared, durable: then };
+        },
+      };
+    },
+  };
+}
+
+for (const drain of [false, true])
+  test(`a stop that fails half way lets the job go on, drain: ${drain} [I-39] [R044]`, async (t) => {
+    const directory = await folder(t);
+    const ledger = new Ledger<string>();
+    const values = range(0, 60);
+    const unstuck = Promise.withResolvers<void>();
+    const { outcome } = await operated({
+      values,
+      ledger,
+      // Each of two readers stops after so many, until a checkpoint is complete.
+      step: 15,
+      reads: 30,
+      plain: true,
+      sink: stuckUntil(ledger, unstuck.promise),
+      config: {
+        'execution.checkpointing.timeout': 300,
+        'restart-strategy.type': 'fixed-delay',
+        'restart-strategy.fixed-delay.delay': 0,
+      },
+      operate: async (control) => {
+        const stopped = control.stopWithSavepoint({ directory, drain });
+        await assert.rejects(stopped, { code: 'CHECKPOINT_EXPIRED' });
+        unstuck.resolve();
+        while (ledger.committed.length < values.length) {
+          await control.triggerCheckpoint().catch(() => undefined);
+          await new Promise(setImmediate);
+        }
+        await control.stopWithSavepoint({ directory });
+      },
+    });
+    assert.equal(outcome.status, 'FINISHED');
+    assert.equal(outcome.restarts, drain ? 1 : 0, 'what was flushed can only be taken back');
+    assert.ok(!ledger.committed.some((text) => text.startsWith('end')));
+    assert.equal((await readdir(directory)).length, 1, 'nothing is left of the failed one');
+    checkSums(ledger.committed, values);
+  });
+
+test('a stop whose sink cannot commit fails the job; a later start goes on [R101]', async (t) => {
   const directory = await folder(t);
   const ledger = new Ledger<string>();
   const values = range(0, 40);
+  const options = { dataDirectory: join(directory, 'data') };
   const operate = async (control: RunControl): Promise<void> => {
     ledger.commitErrors.push(new Error('the other side says no'));
-    await control.stopWithSavepoint({ directory });
+    await control.stopWithSavepoint({ directory: join(directory, 'sp') });
   };
-  await assert.rejects(operated({ values, ledger, operate, plain: true }), (error: Error) => {
+  const stopped = operated({ values, ledger, operate, options, plain: true });
+  await assert.rejects(stopped, (error: Error) => {
     assert.equal((error as Error & { code: string }).code, 'STOP_INCOMPLETE');
     assert.match(
       error.message,
@@ -311,10 +373,56 @@ test('a stop whose sink cannot commit fails the job and names the savepoint', as
     );
     return true;
   });
-  const [name = ''] = await readdir(directory);
-  const restorePath = join(directory, name);
-  await runCheckpointed(sums({ values, ledger, unbounded: false }), { restorePath });
+  const [name = ''] = await readdir(join(directory, 'sp'));
+  const { events } = await runCheckpointed(sums({ values, ledger, unbounded: false }), options);
+  const [started] = eventsOf(events, 'started');
+  assert.match(started?.start ?? '', new RegExp(`resumes from savepoint 1 \\(.*${name}`));
   checkSums(ledger.committed, values);
+});
+
+test('two jobs can start from one checkpoint, whatever becomes of the first [R104]', async (t) => {
+  const directory = await folder(t);
+  const values = range(0, 30);
+  const ledger = new Ledger<string>();
+  let shared = '';
+  await operated({
+    values: range(0, 10),
+    ledger,
+    plain: true,
+    options: { dataDirectory: join(directory, 'a') },
+    config: {
+      'execution.checkpointing.externalized-checkpoint-retention': 'RETAIN_ON_CANCELLATION',
+    },
+    operate: async (control) => {
+      shared = (await control.triggerCheckpoint()).path ?? '';
+      control.cancel();
+    },
+  });
+  await operated({
+    values,
+    ledger,
+    reads: 20,
+    plain: true,
+    options: { dataDirectory: join(directory, 'b'), restorePath: shared },
+    operate: async (control) => {
+      for (const _ of range(0, 5)) await control.triggerCheckpoint();
+      control.cancel();
+    },
+  });
+  const before = ledger.committed.length;
+  await runCheckpointed(sums({ values, ledger, unbounded: false }), {
+    dataDirectory: join(directory, 'c'),
+    restorePath: shared,
+  });
+  assert.deepEqual(
+    sorted(
+      ledger.committed
+        .slice(before)
+        .filter((it) => !it.startsWith('end'))
+        .map((it) => it.split(':')[1]),
+    ),
+    sorted(range(10, 30).map(String)),
+  );
 });
 
 test('with NO_CLAIM the savepoint stays, and may go after a checkpoint [I-71]', async (t) => {
