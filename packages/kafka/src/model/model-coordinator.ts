@@ -110,7 +110,7 @@ export class ModelCoordinator {
       return codes.INVALID_PRODUCER_ID_MAPPING;
     if (epoch < found.epoch) return codes.INVALID_PRODUCER_EPOCH;
     const isOpen = found.state === 'Ongoing' && found.partitions.has(place);
-    return isOpen ? codes.NONE : codes.INVALID_TXN_STATE;
+    return isOpen ? codes.NONE : codes.TRANSACTION_ABORTABLE;
   }
 
   end(ref: TransactionRef, isCommit: boolean): number {

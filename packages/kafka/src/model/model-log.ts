@@ -133,7 +133,8 @@ export class ModelLog {
     const isNewEpoch = state === undefined || epoch > state.epoch;
     if (!isNewEpoch && sequence === state.lastSequence)
       return { errorCode: codes.NONE, baseOffset: state.lastBase };
-    if (sequence !== (isNewEpoch ? 0 : state.nextSequence))
+    // A producer the partition has never met may begin anywhere.
+    if (state !== undefined && sequence !== (isNewEpoch ? 0 : state.nextSequence))
       return { errorCode: codes.OUT_OF_ORDER_SEQUENCE, baseOffset: -1 };
     this.#producers.set(producerId, {
       epoch,
