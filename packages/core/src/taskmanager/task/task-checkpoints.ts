@@ -152,18 +152,23 @@ export class TaskCheckpoints {
     const { environment, deployment, subtask, valve, task } = this.#options;
     const { checkpointId } = trigger;
     const startedAt = this.#now();
-    const hasEnded = task.hasEnded();
+    subtask.gate?.consumed();
+    const positions = subtask.gate?.positions(checkpointId) ?? [];
+    // With barriers that are only counted the task may have gone on: what it found behind the mark,
+    // the end too, comes again after a restore.
+    const isPast = positions.map(
+      ({ mark }, index) => (subtask.gate?.channels[index]?.k ?? 0) > mark,
+    );
+    const hasEnded = task.hasEnded() && !isPast.includes(true);
     const finished = hasEnded && !task.isDrained();
     if (hasEnded) this.#finalId ??= checkpointId;
     const outputs = subtask.partitions.flatMap((partition) => partition.broadcastBarrier(trigger));
-    subtask.gate?.consumed();
-    const positions = subtask.gate?.positions(checkpointId) ?? [];
     const inputs = positions.map((position, index): InputChannelSnapshot => {
       const end = task.endOf(index);
       // What a drained channel came to at its end does not hold for who reads on.
-      const isDrained = end !== null && end !== 0;
-      const { watermark, idle } = isDrained ? FRESH_CHANNEL : valve.stateOf(index);
-      return { ...position, watermark, idle, endOfData: end === 0, frames: [] };
+      const isFresh = isPast[index] === true || (end !== null && end !== 0);
+      const { watermark, idle } = isFresh ? FRESH_CHANNEL : valve.stateOf(index);
+      return { ...position, watermark, idle, endOfData: end === 0 && !isFresh, frames: [] };
     });
     const writer = new SubtaskSnapshotWriter(environment.fileSystem, environment.clock, {
       location: trigger.options.location,
