@@ -1,6 +1,6 @@
 /**
- * Groups clicks into sessions by event time: a session of a user ends when no click of his comes for
- * `--gap` (30 minutes by default). Written with a process function, state and timers.
+ * Groups clicks into sessions by event time: a session of a user ends when no click of his comes
+ * for `--gap` (30 minutes by default). Written with a process function, state and timers.
  *
  *   weir run examples/sessionize.ts --input FILE --output FOLDER [--gap 30min]
  *

@@ -1,4 +1,6 @@
-/** Records that arrive one by one go through a shuffle; how long after their time each is handled. */
+/**
+ * Records that arrive one by one go through a shuffle; how long after their time each is handled.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, Worker } from 'node:worker_threads';

@@ -1,8 +1,8 @@
 /**
  * What snapshots of a million keys do to the thread that goes on processing: the longest slice of
- * work without a pause, and how much longer the slowest batches take. The state backend is driven as
- * a task drives it: a batch of records, then a slice of the snapshot, which goes to disk. Times are
- * CPU times of the thread, so that what else runs on the machine does not count.
+ * work without a pause, and how much longer the slowest batches take. The state backend is driven
+ * as a task drives it: a batch of records, then a slice of the snapshot, which goes to disk. Times
+ * are CPU times of the thread, so that what else runs on the machine does not count.
  */
 import { valueState } from '@weir/core';
 import type { ValueState } from '@weir/core';

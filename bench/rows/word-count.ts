@@ -1,4 +1,6 @@
-/** Word count from a text file to part files, exactly-once, beside a script without any guarantee. */
+/**
+ * Word count from a text file to part files, exactly-once, beside a script without any guarantee.
+ */
 import {
   createReadStream,
   readFileSync,

@@ -1,4 +1,6 @@
-/** The package as it is published, unpacked into a folder, with the dependencies of the checkout. */
+/**
+ * The package as it is published, unpacked into a folder, with the dependencies of the checkout.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Runs eight different pipelines in this thread, as a real process has: the inline caches of V8 have
- * then seen many kinds of records and functions, and what was quick only for the first pipeline of
- * a process is so no longer. Called by every row, and by its jobs in every thread.
+ * Runs eight different pipelines in this thread, as a real process has: the inline caches of V8
+ * have then seen many kinds of records and functions, and what was quick only for the first
+ * pipeline of a process is so no longer. Called by every row, and by its jobs in every thread.
  */
 import {
   aggregatingState,

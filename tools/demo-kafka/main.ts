@@ -1,8 +1,8 @@
 /**
- * `npm run demo:kafka`: starts Kafka, writes a million orders over four partitions, and runs Kafka →
- * keyed running totals → Kafka with two worker threads. The Weir process is killed three times, each
- * time after a checkpoint of that attempt, and once of these exactly between pre-commit and commit:
- * a proxy holds the commit back until the process is dead. Then Kafka's own consumer at
+ * `npm run demo:kafka`: starts Kafka, writes a million orders over four partitions, and runs Kafka
+ * → keyed running totals → Kafka with two worker threads. The Weir process is killed three times,
+ * each time after a checkpoint of that attempt, and once of these exactly between pre-commit and
+ * commit: a proxy holds the commit back until the process is dead. Then Kafka's own consumer at
  * read_committed is held against a plain recount. Exit code 1 if anything was lost or doubled.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

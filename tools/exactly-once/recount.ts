@@ -1,6 +1,7 @@
 /**
  * The plain recount that the output of the word count is held against, and the comparison: for a
- * word that occurs n times, each of (word, 1) … (word, n) must be in the finished files exactly once.
+ * word that occurs n times, each of (word, 1) … (word, n) must be in the finished files exactly
+ * once.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

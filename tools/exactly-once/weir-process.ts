@@ -57,7 +57,9 @@ export function completedCheckpoints(dataDirectory: string): readonly number[] {
   return ids.toSorted((a, b) => a - b);
 }
 
-/** Resolves when a checkpoint newer than `after` is on disk (its id), or the process ended (null). */
+/**
+ * Resolves when a checkpoint newer than `after` is on disk (its id), or the process ended (null).
+ */
 export async function newCheckpoint(
   weir: WeirProcess,
   dataDirectory: string,

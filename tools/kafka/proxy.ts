@@ -1,7 +1,7 @@
 /**
- * A TCP proxy before a broker that sees the kind of each request: it can hold a request back, cut the
- * connection instead of forwarding it, or cut it after forwarding, so that the answer is lost. That
- * is how a test stops a process exactly between pre-commit and commit.
+ * A TCP proxy before a broker that sees the kind of each request: it can hold a request back, cut
+ * the connection instead of forwarding it, or cut it after forwarding, so that the answer is lost.
+ * That is how a test stops a process exactly between pre-commit and commit.
  */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';

@@ -1,7 +1,7 @@
 /**
- * `npm run lock`: brings package-lock.json in step with the manifests, then takes out what would make
- * an install on a fresh machine warn. That machine's Node may be older than some packages demand; it
- * only installs, and everything then runs on the Node that the lock file itself brings.
+ * `npm run lock`: brings package-lock.json in step with the manifests, then takes out what would
+ * make an install on a fresh machine warn. That machine's Node may be older than some packages
+ * demand; it only installs, and everything then runs on the Node that the lock file itself brings.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -19,8 +19,8 @@ export interface KafkaSourceOptions<T> extends KafkaConnectionOptions {
   /** Where a first start begins; a restored position always wins. Default `earliest`. */
   readonly start?: StartPosition;
   /**
-   * Makes the source end: at what is in the partitions when they are found (for `read_committed` the
-   * last stable offset), or at a point in time. Default: it does not end.
+   * Makes the source end: at what is in the partitions when they are found (for `read_committed`
+   * the last stable offset), or at a point in time. Default: it does not end.
    */
   readonly bounded?: StopPosition;
   /** Whether records of open and aborted transactions are left out. Default `read_committed`. */
@@ -55,8 +55,8 @@ const DISCOVERY_INTERVAL_MS = 300_000;
  * and idleness are per partition. Needs brokers of version 3.3 or newer.
  *
  * Fails with `SOURCE_UNAVAILABLE`: for good when a topic is missing or was made anew, a right is
- * missing, credentials are wrong, or the position no longer exists; within the restart strategy when
- * the brokers are away. Fails with `RECORD_MALFORMED` on a record it cannot read.
+ * missing, credentials are wrong, or the position no longer exists; within the restart strategy
+ * when the brokers are away. Fails with `RECORD_MALFORMED` on a record it cannot read.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function kafkaSource<T>(

@@ -1,7 +1,7 @@
 /**
  * The lock file pins versions and checksums but no addresses, so that an install works from
- * whatever registry or mirror a machine is set up for; and no demands on Node, since the machine that
- * installs may have an older one than the checkout then runs on, and npm would warn.
+ * whatever registry or mirror a machine is set up for; and no demands on Node, since the machine
+ * that installs may have an older one than the checkout then runs on, and npm would warn.
  */
 import type { Check, Problem } from '../check.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Facts that decide what a path from a source to a sink guarantees and that the contracts of `Source`
- * and `Sink` do not ask for. A connector that knows one carries it as a property of the same name.
+ * Facts that decide what a path from a source to a sink guarantees and that the contracts of
+ * `Source` and `Sink` do not ask for. A connector that knows one carries it as a property of the
+ * same name.
  */
 
 export interface SinkGuaranteeFacts {
@@ -12,8 +13,8 @@ export interface SinkGuaranteeFacts {
    */
   readonly confirmation?: 'atomic' | 'separate';
   /**
-   * Of an idempotent sink: whether the last value of a key that is written is the right one, however
-   * records of several inputs were interleaved. Default false.
+   * Of an idempotent sink: whether the last value of a key that is written is the right one,
+   * however records of several inputs were interleaved. Default false.
    */
   readonly converges?: boolean;
 }

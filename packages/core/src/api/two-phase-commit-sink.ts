@@ -1,15 +1,17 @@
 /**
  * The ready base for a sink whose outer system has transactions (Flink's TwoPhaseCommitSinkFunction
- * in the shape of Sink V2). It says *when*: begin with the first record of a checkpoint interval (or
- * at the barrier), pre-commit at the barrier, commit when the checkpoint is complete, from whatever
- * process is then alive. `TransactionalWriter` and `TransactionalCommitter` say *how*.
+ * in the shape of Sink V2). It says *when*: begin with the first record of a checkpoint interval
+ * (or at the barrier), pre-commit at the barrier, commit when the checkpoint is complete, from
+ * whatever process is then alive. `TransactionalWriter` and `TransactionalCommitter` say *how*.
  *
  * Whoever implements these two asserts five demands on the outer system:
  *
  * 1. It has transactions, or something that can stand in for them (files under a hidden name).
  * 2. A transaction stays open and takes writes for a whole checkpoint interval.
- * 3. A pre-committed transaction stays pending until the completion of its checkpoint is known, over
- *    a failure and a recovery too. A system that ends it after a while (a transaction time-out) must
+ * 3. A pre-committed transaction stays pending until the completion of its checkpoint is known,
+ * over
+ *    a failure and a recovery too. A system that ends it after a while (a transaction time-out)
+ * must
  *    be given more time than interval, checkpoint time-out and restart together.
  * 4. It can be recovered when the process that wrote it is gone: a committable is plain data, and
  *    enough to commit the transaction from anywhere.
@@ -31,7 +33,9 @@ import type {
 export interface TransactionalWriter<T, Transaction, Committable> {
   /** Connects; called once, before anything else. */
   open?(): Promise<void>;
-  /** A new transaction. Synchronous: what takes time is done ahead, or while records are buffered. */
+  /**
+   * A new transaction. Synchronous: what takes time is done ahead, or while records are buffered.
+   */
   begin(): Transaction;
   /** Adds a record. Synchronous: it buffers. */
   write(
@@ -79,8 +83,8 @@ export interface TransactionalCommitter<Committable> {
 }
 
 /**
- * Base class of two-phase-commit sinks: give it a name, and connect its writers and committers to an
- * outer system that meets the five demands in the head text of this file.
+ * Base class of two-phase-commit sinks: give it a name, and connect its writers and committers to
+ * an outer system that meets the five demands in the head text of this file.
  *
  * A committable belongs to exactly one transaction. Transactions of aborted checkpoints stay
  * pending and are committed with the next checkpoint that completes. When one commit fails, the

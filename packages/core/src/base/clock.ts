@@ -33,7 +33,10 @@ interface Entry {
   cancelled: boolean;
 }
 
-/** A clock that moves only when told to: for tests. Calls due at the same time run in the order asked. */
+/**
+ * A clock that moves only when told to: for tests. Calls due at the same time run in the order
+ * asked.
+ */
 export class ManualClock implements Clock {
   #now: number;
   #wallOffset: number;

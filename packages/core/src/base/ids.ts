@@ -1,5 +1,6 @@
 /**
- * Names of things that messages and snapshots carry. All are plain data, so that they cross threads.
+ * Names of things that messages and snapshots carry. All are plain data, so that they cross
+ * threads.
  */
 
 /** 32 hexadecimal digits. */

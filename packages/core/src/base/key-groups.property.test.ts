@@ -40,7 +40,10 @@ test('the ranges of all subtasks hold every key group once, at its owner', () =>
             assert.equal(subtaskOf(group, maxParallelism, parallelism), subtask);
           }
         }
-        assert.deepEqual(groups, Array.from({ length: maxParallelism }, (_, i) => i));
+        assert.deepEqual(
+          groups,
+          Array.from({ length: maxParallelism }, (_, i) => i),
+        );
       },
     ),
   );

@@ -1,4 +1,6 @@
-/** Where the engine reports what happens. `fields` are structured; the text alone must be enough. */
+/**
+ * Where the engine reports what happens. `fields` are structured; the text alone must be enough.
+ */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface Logger {

@@ -8,7 +8,10 @@ export interface RecordBatch {
   readonly timestamps: Float64Array | null;
 }
 
-/** Records in a full batch: large enough that per-batch costs vanish, small enough to stay in cache. */
+/**
+ * Records in a full batch: large enough that per-batch costs vanish, small enough to stay in
+ * cache.
+ */
 export const BATCH_SIZE = 1000;
 
 /** Watermark before any was seen; event time lies above it. */

@@ -1,8 +1,8 @@
 /**
  * A worker thread for each slot. A thread that dies (an uncaught error, memory, a stall that went
  * on for too long) is reported and replaced; its rings are new with it, since a dead writer may
- * have left half a frame behind. The main thread watches the others: one that stands still in a user's
- * function cannot speak for itself.
+ * have left half a frame behind. The main thread watches the others: one that stands still in a
+ * user's function cannot speak for itself.
  */
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '../base/configuration.ts';

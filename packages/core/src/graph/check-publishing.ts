@@ -1,6 +1,6 @@
 /**
- * A sink that commits publishes when a checkpoint completes. With checkpoints off it can still do so
- * at the end of a bounded input; of an input without end nothing would ever be published.
+ * A sink that commits publishes when a checkpoint completes. With checkpoints off it can still do
+ * so at the end of a bounded input; of an input without end nothing would ever be published.
  */
 import type { StreamGraph } from '../api/stream-graph.ts';
 import { GraphValidationError } from '../base/errors.ts';

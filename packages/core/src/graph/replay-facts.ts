@@ -20,7 +20,9 @@ export interface OperatorReplay {
   readonly hasTimers: boolean;
 }
 
-/** The operators between a source and a sink, in the order of the graph; neither end is among them. */
+/**
+ * The operators between a source and a sink, in the order of the graph; neither end is among them.
+ */
 export function operatorsBetween(
   graph: StreamGraph,
   source: StreamNode,

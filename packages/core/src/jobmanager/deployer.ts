@@ -158,7 +158,9 @@ export class Deployer {
     return this.#cached;
   }
 
-  /** A completed checkpoint that is gone was removed by somebody else: no restart brings it back. */
+  /**
+   * A completed checkpoint that is gone was removed by somebody else: no restart brings it back.
+   */
   async #load({ checkpointId, directory }: CompletedCheckpoint): Promise<StoredSnapshot> {
     try {
       return await this.#options.storage.load(directory);

@@ -1,6 +1,7 @@
 /**
  * Before the writers of a sink start: publishes what the restored snapshot promised and removes
- * what older attempts left behind, once per sink, on the JobManager (api/sink.ts says what and why).
+ * what older attempts left behind, once per sink, on the JobManager (api/sink.ts says what and
+ * why).
  */
 import type { Sink } from '../api/sink.ts';
 import type { StreamGraph } from '../api/stream-graph.ts';

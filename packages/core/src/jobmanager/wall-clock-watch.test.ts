@@ -47,7 +47,7 @@ function shellOn(clock: ManualClock): {
     sendTo: (_execution, message) => void sent.push(message),
     failJob: (error) => void failures.push(String(error)),
     stopped: () => undefined,
-    fenced: (error) => void failures.push(String(error)),
+    giveUp: (error) => void failures.push(String(error)),
     listener: {
       statusChanged: () => undefined,
       restarting: () => undefined,

@@ -20,8 +20,8 @@ import type { RecordBatch } from '../base/records.ts';
 
 export interface BatchCodec {
   /**
-   * Throws `SerializationError` naming the place in the value that cannot be encoded. What is learnt
-   * of the records of a channel may be of use for the next batch of that channel.
+   * Throws `SerializationError` naming the place in the value that cannot be encoded. What is
+   * learnt of the records of a channel may be of use for the next batch of that channel.
    */
   encode(batch: RecordBatch, output: BinaryWriter, channelId: number): void;
   /** Throws `SerializationError` for bytes that `encode` did not write. */

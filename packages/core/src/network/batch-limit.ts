@@ -1,9 +1,9 @@
 /**
- * How many records make a full batch: `BATCH_SIZE`, or fewer when records are large, so that a batch
- * holds about 256 KiB and the batches a channel may hold (`regional-recovery.md`, windows) bound
- * memory in bytes too. The size of records is estimated from samples: the first of them, then one
- * in 64, every one while they are large. One record of a megabyte shows at once, and is forgotten in
- * the course of some twenty samples. Cost: 1 ns a record.
+ * How many records make a full batch: `BATCH_SIZE`, or fewer when records are large, so that a
+ * batch holds about 256 KiB and the batches a channel may hold (its window of credit)
+ * bound memory in bytes too. The size of records is estimated from samples: the first of them, then
+ * one in 64, every one while they are large. One record of a megabyte shows at once, and is
+ * forgotten in the course of some twenty samples. Cost: 1 ns a record.
  */
 import { BATCH_SIZE } from '../base/records.ts';
 

@@ -213,7 +213,9 @@ export type JobManagerMessage =
       readonly operatorId: OperatorId;
       readonly event: EnumeratorEvent;
     }
-  /** The subtask has handled all its input; it waits for a checkpoint that holds its last results. */
+  /**
+   * The subtask has handled all its input; it waits for a checkpoint that holds its last results.
+   */
   | { readonly type: 'endOfDataReached'; readonly execution: ExecutionRef }
   | { readonly type: 'taskMetrics'; readonly metrics: readonly TaskMetrics[] };
 

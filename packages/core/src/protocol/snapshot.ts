@@ -74,7 +74,9 @@ export interface InputChannelSnapshot {
   readonly frames: readonly Section[];
 }
 
-/** A channel seen by its producer: frames [mark, e) were produced but not sent before the barrier. */
+/**
+ * A channel seen by its producer: frames [mark, e) were produced but not sent before the barrier.
+ */
 export interface OutputChannelSnapshot {
   readonly channelId: number;
   readonly mark: number;

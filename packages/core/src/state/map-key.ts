@@ -1,6 +1,6 @@
 /**
- * Keys as a JavaScript `Map` can tell them apart. Primitives stand for themselves; a tuple becomes a
- * string, since two equal arrays are two keys to a `Map`. Such strings begin with a mark, and so
+ * Keys as a JavaScript `Map` can tell them apart. Primitives stand for themselves; a tuple becomes
+ * a string, since two equal arrays are two keys to a `Map`. Such strings begin with a mark, and so
  * does an ordinary string that happens to begin with it; `keyOfMapKey` gives the key back.
  */
 import type { KeyValue } from '../api/functions.ts';

@@ -45,8 +45,8 @@ export interface JobRecord {
   /** Ids below belong to runs that were given up on purpose (a fresh start): never resumed from. */
   readonly firstCheckpointId: number;
   /**
-   * Ids below were drawn by earlier leaders. Of those only the checkpoints in `completed` count: one
-   * that turns up later was published by a leader that had lost the lead without knowing it.
+   * Ids below were drawn by earlier leaders. Of those only the checkpoints in `completed` count:
+   * one that turns up later was published by a leader that had lost the lead without knowing it.
    */
   readonly leaderFirstCheckpointId: number;
   /** Retained checkpoints, oldest first. */

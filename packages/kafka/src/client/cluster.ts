@@ -1,7 +1,7 @@
 /**
  * A Kafka cluster as source and sink see it: finds leaders and coordinators, keeps one connection a
- * broker and purpose (a fetch that waits for data must not hold up other requests), and retries what
- * may be retried within a time limit. Every method throws `KafkaError`.
+ * broker and purpose (a fetch that waits for data must not hold up other requests), and retries
+ * what may be retried within a time limit. Every method throws `KafkaError`.
  */
 import type { Clock } from '@weir/core';
 import type { Api } from '../wire/api.ts';
@@ -48,7 +48,9 @@ export class KafkaCluster {
     return this.#brokers;
   }
 
-  /** Fresh facts about topics; `topics` empty: about the brokers only. One attempt at each broker. */
+  /**
+   * Fresh facts about topics; `topics` empty: about the brokers only. One attempt at each broker.
+   */
   async metadata(topics: readonly string[]): Promise<ClusterMetadata> {
     const answer = await this.callAny(METADATA, { topics });
     this.#brokers = answer.brokers;

@@ -1,8 +1,8 @@
 /**
- * Failures of Kafka as errors of the engine. `transient`: a broker that is away, answered by retries
- * and then by the restart strategy. `user`: something a restart does not change (a wrong topic,
- * missing rights, credentials, a time-out above the broker's maximum); the job ends and says what to
- * change.
+ * Failures of Kafka as errors of the engine. `transient`: a broker that is away, answered by
+ * retries and then by the restart strategy. `user`: something a restart does not change (a wrong
+ * topic, missing rights, credentials, a time-out above the broker's maximum); the job ends and says
+ * what to change.
  */
 import { StorageUnavailableError, WeirError } from '@weir/core';
 import type { ErrorCode } from '@weir/core';

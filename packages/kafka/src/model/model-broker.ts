@@ -1,7 +1,7 @@
 /**
  * A Kafka broker in memory, for simulations and quick tests: `connect` takes the place of the TCP
- * connections of source and sink, which then run unchanged. Time-outs follow the given clock. Faults
- * are the caller's: `fault` may lose a request or an answer, as a broken connection does.
+ * connections of source and sink, which then run unchanged. Time-outs follow the given clock.
+ * Faults are the caller's: `fault` may lose a request or an answer, as a broken connection does.
  */
 import type { Clock } from '@weir/core';
 import type { BrokerConnection, Connect } from '../client/broker-connection.ts';

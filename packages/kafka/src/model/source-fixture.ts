@@ -1,6 +1,6 @@
 /**
- * A Kafka source against the model of a broker: an enumerator and its readers, with the engine's part
- * in between played by the fixture. For tests.
+ * A Kafka source against the model of a broker: an enumerator and its readers, with the engine's
+ * part in between played by the fixture. For tests.
  */
 import type { ReaderOutput, SourceReader, SplitEnumerator } from '@weir/core';
 import { text } from '../formats/serde.ts';

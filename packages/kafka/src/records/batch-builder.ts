@@ -1,7 +1,7 @@
 /**
- * Encodes records into one batch, straight into a buffer that starts with room for the head. Nothing
- * is allocated per record. `finish` fills in the head, compresses and computes the checksum; the
- * bytes it answers are what a resend must repeat exactly.
+ * Encodes records into one batch, straight into a buffer that starts with room for the head.
+ * Nothing is allocated per record. `finish` fills in the head, compresses and computes the
+ * checksum; the bytes it answers are what a resend must repeat exactly.
  *
  * Cost: about 150 ns a record of 100 bytes.
  */

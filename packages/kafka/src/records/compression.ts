@@ -22,7 +22,9 @@ export function decompress(compression: Compression, bytes: Buffer): Buffer {
   return compressionsAlgorithms[compression].decompressSync(bytes);
 }
 
-/** CRC-32C: by the processor where the optional native package is installed, else by WebAssembly. */
+/**
+ * CRC-32C: by the processor where the optional native package is installed, else by WebAssembly.
+ */
 export function crc32c(bytes: Buffer): number {
   return checksum(bytes) >>> 0;
 }

@@ -1,7 +1,7 @@
 /**
  * The error of a transaction of a completed checkpoint that cannot be committed: its results are
- * lost, or nobody can prove that they are not. The source has moved on, so this is never a line in a
- * log: the job ends and names what is at stake, once, and a restart of the same kind cannot loop.
+ * lost, or nobody can prove that they are not. The source has moved on, so this is never a line in
+ * a log: the job ends and names what is at stake, once, and a restart of the same kind cannot loop.
  */
 import { WeirError } from '@weir/core';
 import type { KafkaCommittable } from './committable.ts';

@@ -2,8 +2,8 @@
  * Writes the records of one transaction (or of a writer without transactions) to their partitions:
  * one open batch a partition, at most one batch of a partition on its way, one request a broker and
  * round. A batch that was not acknowledged is sent again byte for byte, so that the broker knows it
- * by its sequence number. The first failure that cannot be mended ends the session: every later call
- * throws it, and a checkpoint waits for every acknowledgement, so nothing is lost silently.
+ * by its sequence number. The first failure that cannot be mended ends the session: every later
+ * call throws it, and a checkpoint waits for every acknowledgement, so nothing is lost silently.
  */
 import type { Clock, Timer } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';
@@ -311,7 +311,9 @@ export class ProduceSession {
 
 const EMPTY_BYTES = new BatchBuilder().sizeBytes;
 
-/** The transaction is over for its writer: timed out at the broker, or fenced by a newer attempt. */
+/**
+ * The transaction is over for its writer: timed out at the broker, or fenced by a newer attempt.
+ */
 const WRITER_ENDED: ReadonlySet<number> = new Set([
   codes.OUT_OF_ORDER_SEQUENCE,
   codes.INVALID_PRODUCER_EPOCH,

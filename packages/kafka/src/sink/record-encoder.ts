@@ -1,7 +1,7 @@
 /**
  * Turns values into records and finds their partition: by the key's murmur2 hash as Kafka's own
- * clients do, so that writers in other languages agree, or round robin without a key. What cannot be
- * serialised goes to the dead-letter topic, where there is one, in the same transaction.
+ * clients do, so that writers in other languages agree, or round robin without a key. What cannot
+ * be serialised goes to the dead-letter topic, where there is one, in the same transaction.
  */
 import { SerializationError } from '@weir/core';
 import { murmur2 } from '@platformatic/kafka';

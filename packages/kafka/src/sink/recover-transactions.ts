@@ -1,7 +1,7 @@
 /**
- * Aborts what dead attempts left open. Runs after the committables of the snapshot are committed, so
- * whatever is still open under an id of a lower attempt belongs to no completed checkpoint (or to
- * one that is given up). Every broker is asked, for each coordinates some of the ids; a former
+ * Aborts what dead attempts left open. Runs after the committables of the snapshot are committed,
+ * so whatever is still open under an id of a lower attempt belongs to no completed checkpoint (or
+ * to one that is given up). Every broker is asked, for each coordinates some of the ids; a former
  * parallelism needs no probing. Live siblings and newer attempts are never touched.
  */
 import type { KafkaCluster } from '../client/cluster.ts';

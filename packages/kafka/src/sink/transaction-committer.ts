@@ -1,6 +1,7 @@
 /**
- * Ends transactions from any process: commits what a completed checkpoint lists, and aborts what dead
- * attempts left open. A transaction that cannot be committed is an error, never a line in a log.
+ * Ends transactions from any process: commits what a completed checkpoint lists, and aborts what
+ * dead attempts left open. A transaction that cannot be committed is an error, never a line in a
+ * log.
  */
 import type {
   CommittableStatus,

@@ -1,7 +1,7 @@
 /**
- * Transactional ids: `prefix-subtask-epoch.attempt-slot`. The attempt is part of the name, so that a
- * late writer of an older attempt can touch nothing of a newer one, and so that a listing tells what
- * belongs to dead attempts. The prefix names job and operator: no two sinks share it.
+ * Transactional ids: `prefix-subtask-epoch.attempt-slot`. The attempt is part of the name, so that
+ * a late writer of an older attempt can touch nothing of a newer one, and so that a listing tells
+ * what belongs to dead attempts. The prefix names job and operator: no two sinks share it.
  */
 import type { SinkIdentity, SinkWriterContext } from '@weir/core';
 

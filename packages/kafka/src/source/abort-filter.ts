@@ -1,9 +1,9 @@
 /**
  * Which transactional batches of a fetched piece must not be delivered, as Kafka's own consumer
  * decides it. The broker names the aborted transactions that overlap the piece, each by producer id
- * and first offset. Before a batch is looked at, transactions that began at or before its last offset
- * count as open; an abort marker closes that of its producer. A marker without an open transaction
- * is ignored.
+ * and first offset. Before a batch is looked at, transactions that began at or before its last
+ * offset count as open; an abort marker closes that of its producer. A marker without an open
+ * transaction is ignored.
  */
 import type { AbortedTransaction } from '../wire/fetch.ts';
 

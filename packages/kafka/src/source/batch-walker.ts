@@ -123,7 +123,9 @@ export function positionAfter(records: Buffer): number | null {
   }
 }
 
-/** The one record of a control batch has the key `version int16, type int16`; type 0 is an abort. */
+/**
+ * The one record of a control batch has the key `version int16, type int16`; type 0 is an abort.
+ */
 function isAbortMarker(batch: Buffer): boolean {
   // length, attributes, timestamp delta, offset delta: one byte each but for the delta of time.
   let at = head.HEADER_BYTES + 2;

@@ -1,7 +1,7 @@
 /**
- * Reads ahead: one loop fetches for all partitions of a reader, one request a broker at a time, until
- * each partition has enough. A broker that does not answer is tried again for a while; then the
- * failure is what the next `poll` throws.
+ * Reads ahead: one loop fetches for all partitions of a reader, one request a broker at a time,
+ * until each partition has enough. A broker that does not answer is tried again for a while; then
+ * the failure is what the next `poll` throws.
  */
 import type { Clock } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';

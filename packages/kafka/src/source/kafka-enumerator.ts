@@ -1,8 +1,8 @@
 /**
- * Finds partitions and gives each to one reader. A partition's start and stop are resolved to numbers
- * when it is found and stored, so a restore before its first record loses nothing. Partitions found
- * later start at their beginning. A partition that is gone from the broker's list is reported and
- * kept: its position stays in state. A topic that was made anew ends the job.
+ * Finds partitions and gives each to one reader. A partition's start and stop are resolved to
+ * numbers when it is found and stored, so a restore before its first record loses nothing.
+ * Partitions found later start at their beginning. A partition that is gone from the broker's list
+ * is reported and kept: its position stays in state. A topic that was made anew ends the job.
  */
 import type { SplitEnumerator, SplitEnumeratorContext, Timer } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';

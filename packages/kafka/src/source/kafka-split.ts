@@ -1,6 +1,7 @@
 /**
- * One partition of one topic, with the position next to read. Positions are always numbers: "latest"
- * and timestamps are resolved when the partition is found, and stored before anything is read.
+ * One partition of one topic, with the position next to read. Positions are always numbers:
+ * "latest" and timestamps are resolved when the partition is found, and stored before anything is
+ * read.
  */
 export interface KafkaSplit {
   readonly topic: string;

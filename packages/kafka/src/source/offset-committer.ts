@@ -1,7 +1,7 @@
 /**
  * Writes the positions of completed checkpoints back to a consumer group, so that Kafka's own tools
- * show the progress. For monitoring only: recovery reads the checkpoint. The broker accepts it while
- * the group has no members. A failure is counted and nothing more.
+ * show the progress. For monitoring only: recovery reads the checkpoint. The broker accepts it
+ * while the group has no members. A failure is counted and nothing more.
  */
 import type { UserMetrics } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';

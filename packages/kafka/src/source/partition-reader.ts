@@ -1,6 +1,6 @@
 /**
- * One partition in a reader: the pieces that were fetched and not yet read, and the position next to
- * read. The position follows every record that was handed on, and passes batches that deliver
+ * One partition in a reader: the pieces that were fetched and not yet read, and the position next
+ * to read. The position follows every record that was handed on, and passes batches that deliver
  * nothing (control batches, aborted transactions, compaction gaps), so a bounded read ends and the
  * state never points before them.
  */
@@ -90,8 +90,8 @@ export class PartitionReader {
   }
 
   /**
-   * Moves to the next record to deliver: `record` shows it until `pass`. False when nothing is there
-   * to be read now.
+   * Moves to the next record to deliver: `record` shows it until `pass`. False when nothing is
+   * there to be read now.
    */
   advance(): boolean {
     if (this.#isOnRecord) return true;

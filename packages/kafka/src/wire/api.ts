@@ -1,6 +1,7 @@
 /**
- * One request of Kafka's protocol: its key, the versions whose bytes these functions write and read,
- * and the functions. All versions used are flexible. The highest version both sides know is used.
+ * One request of Kafka's protocol: its key, the versions whose bytes these functions write and
+ * read, and the functions. All versions used are flexible. The highest version both sides know is
+ * used.
  */
 import type { WireReader } from './wire-reader.ts';
 import type { WireWriter } from './wire-writer.ts';

@@ -1,4 +1,6 @@
-/** Brokers, topics and their leaders; coordinators of groups and transactions; supported versions. */
+/**
+ * Brokers, topics and their leaders; coordinators of groups and transactions; supported versions.
+ */
 import type { Api } from './api.ts';
 
 export interface BrokerAddress {

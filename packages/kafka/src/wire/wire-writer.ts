@@ -1,7 +1,7 @@
 /**
- * Writes the primitive types of Kafka's protocol in their flexible ("compact") form into one growing
- * buffer. Made for small control requests and for the frame around record batches, whose bytes are
- * copied once.
+ * Writes the primitive types of Kafka's protocol in their flexible ("compact") form into one
+ * growing buffer. Made for small control requests and for the frame around record batches, whose
+ * bytes are copied once.
  */
 export class WireWriter {
   #buffer: Buffer;

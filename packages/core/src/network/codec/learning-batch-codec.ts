@@ -1,15 +1,16 @@
 /**
- * The codec of record batches: learns the shape of the records of each channel, generates a columnar
- * codec for it (`column-codec.ts`), and leaves to the general codec what has no stable shape. Every
- * batch says how it is to be read, so a reader can begin anywhere and depends on no batch before:
+ * The codec of record batches: learns the shape of the records of each channel, generates a
+ * columnar codec for it (`column-codec.ts`), and leaves to the general codec what has no stable
+ * shape. Every batch says how it is to be read, so a reader can begin anywhere and depends on no
+ * batch before:
  *
  *     form u8: general · the batch of the general codec
  *     form u8: columns · shape (its key, as UTF-8 behind its length) · count u32 · flags u8
  *                      · [timestamps f64 × count] · columns
  *
- * A batch with a value that does not fit is tried again with a wider shape. Generating costs about a
- * millisecond, so a channel whose shape goes on changing is left to the general codec for longer and
- * longer stretches. Cost: 15–30 ns a record of five fields to write, about as much to read.
+ * A batch with a value that does not fit is tried again with a wider shape. Generating costs about
+ * a millisecond, so a channel whose shape goes on changing is left to the general codec for longer
+ * and longer stretches. Cost: 15–30 ns a record of five fields to write, about as much to read.
  */
 import type { BinaryReader } from '../../base/codec/binary-reader.ts';
 import type { BinaryWriter } from '../../base/codec/binary-writer.ts';

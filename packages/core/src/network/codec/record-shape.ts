@@ -1,7 +1,7 @@
 /**
  * The shape of records as far as a columnar codec needs it: a tree of kinds. Shapes are inferred
- * from values and only ever widened by `mergeShapes`, so learning ends. What has no shape of its own
- * (maps, sets, bigints, typed arrays, objects used as dictionaries, mixtures) is `any`.
+ * from values and only ever widened by `mergeShapes`, so learning ends. What has no shape of its
+ * own (maps, sets, bigints, typed arrays, objects used as dictionaries, mixtures) is `any`.
  * `shapeKey` is how a shape stands in a frame: JSON, from which the receiver makes its decoder.
  */
 

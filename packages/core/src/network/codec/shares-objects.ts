@@ -1,4 +1,7 @@
-/** Whether some object can be reached twice from a value, over a cycle too; or the value is very deep. */
+/**
+ * Whether some object can be reached twice from a value, over a cycle too; or the value is very
+ * deep.
+ */
 export function sharesObjects(value: unknown): boolean {
   return new ObjectWalk().meetsTwice(value, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Makes short ASCII strings from bytes without a native call, which costs 70 ns; this costs 30 ns at
- * 16 characters. By length.
+ * Makes short ASCII strings from bytes without a native call, which costs 70 ns; this costs 30 ns
+ * at 16 characters. By length.
  */
 import { canCompile, compile } from '../../base/generated-code.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Finds failures that no restart can cure: the same position, or else the same cause, failing again
- * and again ends the job, whatever the restart strategy says. Only faults of user code count, and what
- * names a position or a place; a network may well come back.
+ * and again ends the job, whatever the restart strategy says. Only faults of user code count, and
+ * what names a position or a place; a network may well come back.
  *
  * Failures in between do not interrupt a row: two bad records in two subtasks take turns. A cause
  * without a position is forgotten after a while, since the same message weeks apart proves nothing.

@@ -1,9 +1,9 @@
 /**
- * The table of one keyed operator: one entry per key, with a slot per declared state. `select` looks
- * a key up once per record; handles then read and write slots of the current entry in place. An
- * entry comes into being with the first write and goes with its last state, so a key without state
- * costs nothing. What snapshots need is in `lazy-snapshots.ts`: touching an entry settles it, and
- * selecting counts as touching, since users may mutate what they read.
+ * The table of one keyed operator: one entry per key, with a slot per declared state. `select`
+ * looks a key up once per record; handles then read and write slots of the current entry in place.
+ * An entry comes into being with the first write and goes with its last state, so a key without
+ * state costs nothing. What snapshots need is in `lazy-snapshots.ts`: touching an entry settles it,
+ * and selecting counts as touching, since users may mutate what they read.
  */
 import type { KeyValue } from '../../api/functions.ts';
 import {

@@ -15,6 +15,8 @@ export class Entry {
   readonly keyGroup: number;
   /** Version at which snapshots are served up to here; see `lazy-snapshots.ts`. */
   version: number;
+  /** See `timer-queue.ts`; not part of the state. */
+  timerMark: object | null = null;
   #slot0: unknown = EMPTY;
   #slot1: unknown = EMPTY;
   #slot2: unknown = EMPTY;

@@ -68,6 +68,15 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     return this.#table.key;
   }
 
+  get timerMark(): object | null {
+    return this.#table.current?.timerMark ?? null;
+  }
+
+  set timerMark(mark: object | null) {
+    const { current } = this.#table;
+    if (current !== null) current.timerMark = mark;
+  }
+
   setCurrentKey(key: KeyValue): void {
     this.#table.select(key);
   }
@@ -117,7 +126,8 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
 
   /**
    * Puts in an entry of a snapshot: its key, then index and content of each stored state in turn.
-   * `false` when the key has an entry already. An entry none of whose states is declared is dropped.
+   * `false` when the key has an entry already. An entry none of whose states is declared is
+   * dropped.
    */
   insert(parts: readonly unknown[], keyGroup: number, slots: readonly (number | null)[]): boolean {
     const contents: unknown[] = this.states.map(() => EMPTY);

@@ -3,8 +3,8 @@
  * given whole to every subtask. Every subtask of a union then holds items of others; were each to
  * write them all, the list would multiply with each restore, and an item that its owner removes
  * would come back from the others. So restored union items are written on by one subtask each, in
- * turn, until the list is replaced by `update` or emptied by `clear`: from then on all items are the
- * subtask's own.
+ * turn, until the list is replaced by `update` or emptied by `clear`: from then on all items are
+ * the subtask's own.
  */
 import type { OperatorListState } from '../../api/state.ts';
 import { deepFreeze } from '../heap/deep-freeze.ts';

@@ -41,7 +41,9 @@ function itemsOf({ backend }: Subtask<StateDeclaration>): RestoredOperatorState[
 
 const UNION = { owners: unionListState<string>() };
 
-/** What each of `parallelism` subtasks holds after the union of these snapshots was given to all. */
+/**
+ * What each of `parallelism` subtasks holds after the union of these snapshots was given to all.
+ */
 function restoreUnion(
   old: readonly Subtask<typeof UNION>[],
   parallelism: number,

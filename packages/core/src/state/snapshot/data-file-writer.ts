@@ -1,8 +1,9 @@
 /**
- * The bytes of one subtask's snapshot, section by section. Up to a few megabytes are held and handed
- * to storage at the end, which puts few bytes inline and tries writing a file again. Beyond that,
- * chunks are written as they fill, so that memory stays bounded. A data file has a name of its own
- * per attempt and is durable before anybody hears of it: nothing can meet a half-written one.
+ * The bytes of one subtask's snapshot, section by section. Up to a few megabytes are held and
+ * handed to storage at the end, which puts few bytes inline and tries writing a file again. Beyond
+ * that, chunks are written as they fill, so that memory stays bounded. A data file has a name of
+ * its own per attempt and is durable before anybody hears of it: nothing can meet a half-written
+ * one.
  */
 import { assert } from '../../base/assert.ts';
 import { BinaryWriter } from '../../base/codec/binary-writer.ts';

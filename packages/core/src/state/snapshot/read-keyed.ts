@@ -18,7 +18,9 @@ export type KeyGroups = readonly [number, number];
 /** Keyed state of one operator in one subtask of a snapshot. */
 export type KeyedPart = OperatorRestore['keyed'][number];
 
-/** Entries of one key group as they are stored; to be gone through before the next block is read. */
+/**
+ * Entries of one key group as they are stored; to be gone through before the next block is read.
+ */
 export interface StoredBlock {
   readonly keyGroup: number;
   readonly entries: Iterable<readonly unknown[]>;
@@ -73,8 +75,8 @@ export async function* readTimers(
 }
 
 /**
- * Either state (`blocks`) or `timers`, block by block: an asynchronous step per entry would cost more
- * than decoding it.
+ * Either state (`blocks`) or `timers`, block by block: an asynchronous step per entry would cost
+ * more than decoding it.
  */
 export async function* readBlocks(
   env: SnapshotEnvironment,

@@ -1,7 +1,7 @@
 /**
- * Timers of one time, and a binary heap of such buckets with the earliest on top. A bucket knows its
- * place in the heap, so that an emptied one leaves at once: timers that are moved again and again
- * leave nothing behind.
+ * Timers of one time, and a binary heap of such buckets with the earliest on top. A bucket knows
+ * its place in the heap, so that an emptied one leaves at once: timers that are moved again and
+ * again leave nothing behind.
  */
 import { assert } from '../../base/assert.ts';
 import type { MapKey } from '../map-key.ts';
@@ -13,6 +13,8 @@ export interface Bucket {
   /** Where firing has come to; only while it fires. */
   firing: Iterator<MapKey> | null;
   heapIndex: number;
+  /** Stands with keys that are known to be in the bucket; another one once any key has left. */
+  mark: object | null;
 }
 
 export class BucketHeap {

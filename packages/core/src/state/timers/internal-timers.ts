@@ -1,7 +1,8 @@
 /**
- * Timers of one keyed operator in one subtask, in event time and in processing time. They are state:
- * part of every snapshot by key group, and restored with their original times, so that what fell
- * due meanwhile fires at once. Whoever owns the operator advances both times; nothing here waits.
+ * Timers of one keyed operator in one subtask, in event time and in processing time. They are
+ * state: part of every snapshot by key group, and restored with their original times, so that what
+ * fell due meanwhile fires at once. Whoever owns the operator advances both times; nothing here
+ * waits.
  */
 import type { KeyValue, TimerService } from '../../api/functions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -25,6 +26,13 @@ export interface InternalTimersOptions {
   readonly maxParallelism: number;
   /** First and last key group of the subtask, both included. */
   readonly keyGroups: readonly [number, number];
+}
+
+/** The keys a service works on, and a mark that may be left with the current one. */
+export interface TimerKeys {
+  readonly currentKey: KeyValue;
+  /** What was set for this key before, or null, also when it was forgotten. */
+  timerMark: object | null;
 }
 
 export class InternalTimers {
@@ -53,7 +61,9 @@ export class InternalTimers {
     return this.#queues.event.size + this.#queues.processing.size;
   }
 
-  /** Registering again what is pending does nothing. A time that has passed fires at the next turn. */
+  /**
+   * Registering again what is pending does nothing. A time that has passed fires at the next turn.
+   */
   register(domain: TimeDomain, key: KeyValue, timestamp: number): void {
     if (Number.isNaN(timestamp))
       throw new UserFunctionError(
@@ -61,6 +71,15 @@ export class InternalTimers {
           'the epoch. Records without a timestamp have NaN as theirs: assign timestamps at the source',
       );
     this.#queues[domain].register(key, timestamp, this.#snapshots.version);
+  }
+
+  /** For the current key; costs next to nothing when it did so before. */
+  registerCurrent(domain: TimeDomain, keys: TimerKeys, timestamp: number): void {
+    const queue = domain === 'event' ? this.#queues.event : this.#queues.processing;
+    const mark = queue.markAt(timestamp);
+    if (mark !== null && keys.timerMark === mark) return;
+    this.register(domain, keys.currentKey, timestamp);
+    keys.timerMark = queue.markAt(timestamp);
   }
 
   delete(domain: TimeDomain, key: KeyValue, timestamp: number): void {
@@ -87,7 +106,7 @@ export class InternalTimers {
   }
 
   /** The service that user functions see; it works on the current key of `keys`. */
-  serviceFor(keys: { readonly currentKey: KeyValue }, clock: Clock): TimerService {
+  serviceFor(keys: TimerKeys, clock: Clock): TimerService {
     return new CurrentKeyTimers(this, keys, clock);
   }
 
@@ -126,10 +145,10 @@ export class InternalTimers {
 
 class CurrentKeyTimers implements TimerService {
   readonly #timers: InternalTimers;
-  readonly #keys: { readonly currentKey: KeyValue };
+  readonly #keys: TimerKeys;
   readonly #clock: Clock;
 
-  constructor(timers: InternalTimers, keys: { readonly currentKey: KeyValue }, clock: Clock) {
+  constructor(timers: InternalTimers, keys: TimerKeys, clock: Clock) {
     this.#timers = timers;
     this.#keys = keys;
     this.#clock = clock;
@@ -144,11 +163,11 @@ class CurrentKeyTimers implements TimerService {
   }
 
   registerEventTimeTimer(timestamp: number): void {
-    this.#timers.register('event', this.#keys.currentKey, timestamp);
+    this.#timers.registerCurrent('event', this.#keys, timestamp);
   }
 
   registerProcessingTimeTimer(timestamp: number): void {
-    this.#timers.register('processing', this.#keys.currentKey, timestamp);
+    this.#timers.registerCurrent('processing', this.#keys, timestamp);
   }
 
   deleteEventTimeTimer(timestamp: number): void {

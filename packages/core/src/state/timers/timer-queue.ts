@@ -45,10 +45,20 @@ export class TimerQueue {
     this.#size++;
   }
 
+  /**
+   * What a key may keep to show that its timer for this time is pending, and whether it did: saves
+   * the look-up where every record registers the same timer again. Null for a time without timers.
+   */
+  markAt(timestamp: number): object | null {
+    const recent = this.#recent;
+    if (recent === null || recent.timestamp !== timestamp) return null;
+    return (recent.mark ??= {});
+  }
+
   #bucketAt(timestamp: number): Bucket {
     let bucket = this.#buckets.get(timestamp);
     if (bucket === undefined) {
-      bucket = { timestamp, timers: new Map(), firing: null, heapIndex: 0 };
+      bucket = { timestamp, timers: new Map(), firing: null, heapIndex: 0, mark: null };
       this.#buckets.set(timestamp, bucket);
       this.#heap.add(bucket);
     }
@@ -64,8 +74,8 @@ export class TimerQueue {
   }
 
   /**
-   * Fires what is due up to `until`, in order of time, within one time in order of registration; also
-   * what `fire` registers meanwhile. `false` when `fire` asked to stop.
+   * Fires what is due up to `until`, in order of time, within one time in order of registration;
+   * also what `fire` registers meanwhile. `false` when `fire` asked to stop.
    */
   fireUpTo(until: number, fire: FireTimer): boolean {
     for (;;) {
@@ -94,6 +104,7 @@ export class TimerQueue {
     const version = bucket.timers.get(mapKey);
     if (version === undefined) return;
     this.#onRemove(bucket.timestamp, mapKey, version);
+    bucket.mark = null;
     bucket.timers.delete(mapKey);
     this.#size--;
   }

@@ -1,13 +1,13 @@
 /**
  * Generates the record path of one chain: functions in which the operators that follow each other
  * are one piece of straight code, with the user's functions as constants. Three kinds of entry:
- * `run` goes through a batch for the head of the chain, `collect` takes a result of an operator that
- * is called and not inlined, `emitter` is the `emit` of a process function's context.
+ * `run` goes through a batch for the head of the chain, `collect` takes a result of an operator
+ * that is called and not inlined, `emitter` is the `emit` of a process function's context.
  *
  * The code must do what the push path does (`processElement` of each operator), which stays as
  * fallback and as the oracle of a test. Watermarks, timers and snapshots always take the push path.
- * A local `s` tells which step runs, so that an error names its operator; the cell `A[0]` tells other
- * threads the same (`active-operator.ts`).
+ * A local `s` tells which step runs, so that an error names its operator; the cell `A[0]` tells
+ * other threads the same (`active-operator.ts`).
  */
 import { compile } from '../../base/generated-code.ts';
 import type { SinkOperator } from '../operators/sink.ts';

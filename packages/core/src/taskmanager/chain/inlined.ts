@@ -1,6 +1,6 @@
 /**
- * How an operator, or an edge into the network, can stand in the code of a generated chain: what the
- * code needs of it. What is not told here is called instead.
+ * How an operator, or an edge into the network, can stand in the code of a generated chain: what
+ * the code needs of it. What is not told here is called instead.
  */
 import type { KeySelector, KeyValue } from '../../api/functions.ts';
 import type { KeyChannels } from '../../network/partitioner.ts';

@@ -101,8 +101,8 @@ export abstract class StreamOperator {
 
   /**
    * Puts what belongs to checkpoint `checkpointId` into operator state, synchronously; the task
-   * takes that and the keyed state right after. The checkpoint is acknowledged when the result resolves;
-   * a rejection fails the task.
+   * takes that and the keyed state right after. The checkpoint is acknowledged when the result
+   * resolves; a rejection fails the task.
    */
   prepareSnapshot(_checkpointId: number, _endOfInput: boolean): Promise<void> | null {
     return null;

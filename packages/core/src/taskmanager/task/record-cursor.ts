@@ -1,6 +1,6 @@
 /**
- * The records of the frame in hand and the place of the next one. A frame may be left half read when
- * the network or a sink has no room; nothing else is taken from the gate until it is read.
+ * The records of the frame in hand and the place of the next one. A frame may be left half read
+ * when the network or a sink has no room; nothing else is taken from the gate until it is read.
  */
 import type { RecordBatch } from '../../base/records.ts';
 import type { OperatorChain } from '../chain/operator-chain.ts';
