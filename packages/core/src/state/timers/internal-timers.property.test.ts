@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import type { KeyedSnapshotCursor } from '../keyed-state-backend.ts';
 import { restoreTimers } from '../snapshot/restore.ts';
 import { MemoryOutput, finishSnapshot, keyedSubtask, memoryEnvironment } from '../test-support.ts';
+import { ManualClock } from '../../base/clock.ts';
+import type { KeyedSubtask } from '../test-support.ts';
 import type { InternalTimers, TimeDomain } from './internal-timers.ts';
 
 const KEYS = [0, 1, 'a', 'b'] as const;
@@ -13,7 +15,13 @@ const domain = fc.constantFrom<TimeDomain>('event', 'processing');
 const key = fc.constantFrom(...KEYS);
 const timestamp = fc.nat(TIMES);
 const command = fc.oneof(
-  fc.record({ type: fc.constant('register' as const), domain, key, timestamp }),
+  fc.record({
+    type: fc.constant('register' as const),
+    domain,
+    key,
+    timestamp,
+    direct: fc.boolean(),
+  }),
   fc.record({ type: fc.constant('delete' as const), domain, key, timestamp }),
   fc.record({ type: fc.constant('advance' as const), domain, timestamp, count: fc.nat(4) }),
   fc.record({ type: fc.constant('start' as const) }),
@@ -51,6 +59,26 @@ function advance(timers: InternalTimers, model: Model, step: Command & { type: '
   if (done) strictEqual([...model].some(isDue), false);
 }
 
+function subtaskWithState(): Subtask {
+  return keyedSubtask({ seen: { kind: 'value', default: false } });
+}
+
+type Subtask = KeyedSubtask<{
+  readonly seen: { readonly kind: 'value'; readonly default: boolean };
+}>;
+
+/** As a function does that also keeps state for the key, or has not yet. */
+function registerAsUser(
+  { timers, backend, state }: Subtask,
+  step: Command & { type: 'register' },
+): void {
+  backend.setCurrentKey(step.key);
+  if (step.timestamp % 2 === 0) state.seen.update(true);
+  const service = timers.serviceFor(backend, new ManualClock());
+  if (step.domain === 'event') service.registerEventTimeTimer(step.timestamp);
+  else service.registerProcessingTimeTimer(step.timestamp);
+}
+
 /** All timers that fire, over all new subtasks. */
 async function restored(
   part: Parameters<typeof restoreTimers>[2][number],
@@ -75,13 +103,14 @@ test('timers behave as a set, and each snapshot holds those of the moment it sta
       fc.array(command, { maxLength: 80, size: 'max' }),
       fc.integer({ min: 1, max: 4 }),
       async (commands, parallelism) => {
-        const subtask = keyedSubtask({});
+        const subtask = subtaskWithState();
         const { timers, backend } = subtask;
         const model: Model = new Set();
         const running: Running[] = [];
         for (const step of commands) {
           if (step.type === 'register') {
-            timers.register(step.domain, step.key, step.timestamp);
+            if (step.direct) timers.register(step.domain, step.key, step.timestamp);
+            else registerAsUser(subtask, step);
             model.add(`${step.domain} ${step.key} ${step.timestamp}`);
           } else if (step.type === 'delete') {
             timers.delete(step.domain, step.key, step.timestamp);

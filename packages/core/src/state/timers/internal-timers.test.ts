@@ -175,3 +175,27 @@ test('the service works on the current key and tells both times', () => {
   strictEqual(timers.size, 0);
   strictEqual(service.currentWatermark, 15);
 });
+
+test('a timer that went can be registered again, whatever its key remembers', () => {
+  const { backend, timers, state } = keyedSubtask({ seen: { kind: 'value', default: false } });
+  const service = timers.serviceFor(backend, new ManualClock());
+  const register = (key: string): void => {
+    backend.setCurrentKey(key);
+    state.seen.update(true);
+    service.registerEventTimeTimer(10);
+  };
+  register('a');
+  register('a');
+  register('b');
+  strictEqual(timers.size, 2);
+  timers.delete('event', 'a', 10);
+  register('a');
+  strictEqual(timers.size, 2, 'after it was deleted');
+  timers.advanceWatermark(10, () => false);
+  register('b');
+  strictEqual(timers.size, 2, 'after it fired');
+  timers.advanceWatermark(10, () => true);
+  strictEqual(timers.size, 0);
+  register('a');
+  strictEqual(timers.size, 1, 'after all had fired');
+});
