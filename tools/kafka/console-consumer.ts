@@ -11,7 +11,7 @@ export interface ConsoleRead {
 
 /** Lines `key<TAB>value`, in the order of arrival. */
 export async function consoleRead(broker: Broker, read: ConsoleRead): Promise<string[]> {
-  const { topic, count, isolation = 'read_committed', idleMs = 3000 } = read;
+  const { topic, count, isolation = 'read_committed', idleMs = 2000 } = read;
   const options =
     `--bootstrap-server ${broker.address} --topic ${topic} --from-beginning ` +
     `--isolation-level ${isolation} --timeout-ms ${idleMs} --formatter-property print.key=true` +

@@ -66,7 +66,8 @@ export class KafkaCluster {
   }
 
   async refreshTopic(name: string): Promise<TopicMetadata> {
-    const missingUntil = this.#options.clock.now() + MISSING_TOPIC_MS;
+    const missingMs = Math.min(MISSING_TOPIC_MS, this.#options.retryForMs / 2);
+    const missingUntil = this.#options.clock.now() + missingMs;
     return this.retry(async () => {
       const { topics } = await this.metadata([name]);
       const found = topics.find((topic) => topic.name === name);
