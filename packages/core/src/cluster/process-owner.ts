@@ -5,7 +5,6 @@
  * that looks old is watched for a while. This is for liveness alone: what keeps two leaders apart
  * is the job log (storage/job-store.ts).
  */
-import { readFileSync, readlinkSync } from 'node:fs';
 import { stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { sleep } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { JobOwner } from '../storage/job-store.ts';
+import { isAlive, isInOurTable, processIdentity } from './process-identity.ts';
 import { realClock } from './real-clock.ts';
 
 const LEASE_RENEWAL_MS = 1000;
@@ -21,12 +21,11 @@ const LEASE_EXPIRY_MS = 10_000;
 const WATCH_MS = 2500;
 
 export function thisProcess(random: Random): JobOwner {
-  const ticks = startTicks(process.pid);
   return {
     pid: process.pid,
     host: hostname(),
     startedAt: Date.now() - Math.round(process.uptime() * 1000),
-    token: typeof ticks === 'number' ? `${processTable()} ${ticks}` : random.hex(16),
+    token: processIdentity() ?? random.hex(16),
   };
 }
 
@@ -37,10 +36,9 @@ export async function livingOwner(
   clock: Clock = realClock,
 ): Promise<string | null> {
   if (owner === null) return null;
-  const isNear = owner.token.includes(' ')
-    ? owner.token.startsWith(`${processTable()} `)
-    : owner.host === hostname();
-  if (isNear) return isAlive(owner) ? `process ${owner.pid} on this machine` : null;
+  const isNear = isInOurTable(owner.token) ?? owner.host === hostname();
+  if (isNear)
+    return isAlive(owner.pid, owner.token) ? `process ${owner.pid} on this machine` : null;
   return (await isRenewed(leasePath(jobDirectory), clock))
     ? `process ${owner.pid} on ${owner.host}, seen just now`
     : null;
@@ -79,38 +77,4 @@ async function isRenewed(path: string, clock: Clock): Promise<boolean> {
 async function renewedAt(path: string): Promise<number | null> {
   const lease = await stat(path).catch(() => null);
   return lease === null ? null : lease.mtimeMs;
-}
-
-function isAlive({ pid, token }: JobOwner): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
-  }
-  const ticks = startTicks(pid);
-  // The number may have been given to another process since.
-  return ticks === null || `${processTable()} ${ticks}` === token;
-}
-
-/** Kernel and namespace whose process numbers mean the same; empty where that cannot be told. */
-function processTable(): string {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return `${boot}/${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
-}
-
-/** When a process started, in ticks of the kernel; `null` where that cannot be told. */
-function startTicks(pid: number): number | 'dead' | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    // Killed, but its parent has not taken notice yet.
-    if (fields[0] === 'Z' || fields[0] === 'X') return 'dead';
-    const ticks = fields[19];
-    return ticks === undefined ? null : Number(ticks);
-  } catch {
-    return null;
-  }
 }

@@ -1,7 +1,6 @@
 /** `runJob`: runs a job from code. */
-import { tmpdir } from 'node:os';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
 import type { ArgumentValues } from '../api/job-arguments.ts';
 import { isJob } from '../api/job.ts';
 import type { Job } from '../api/job.ts';
@@ -72,7 +71,8 @@ async function load(
   job: URL | string,
 ): Promise<{ loaded: RunOptions['job']; dispose: () => Promise<void> }> {
   const { loadJob } = await import('./job-loader.ts');
-  const bundleDirectory = await mkdtemp(join(tmpdir(), 'weir-job-'));
+  const { makeBundleDirectory } = await import('./loading/bundle-directory.ts');
+  const bundleDirectory = makeBundleDirectory();
   const dispose = (): Promise<void> => rm(bundleDirectory, { recursive: true, force: true });
   try {
     return { loaded: await loadJob(job, { bundleDirectory }), dispose };

@@ -53,6 +53,18 @@ test('of many processes that append at once, exactly one succeeds', async () => 
   assert.equal((await logs[0]!.readNewest())?.record, winner);
 });
 
+test('a claim removes what killed writers left, also when others claim at once', async () => {
+  const { memory, open } = setUp();
+  await memory.makeDirectory(DIRECTORY);
+  const left = await memory.create(`${DIRECTORY}/.append-dead`, { exclusive: true });
+  await left.close();
+  const outcomes = await Promise.all(
+    [1, 2, 3, 4, 5].map((seed) => open(seed).append(1, seed, { permanent: true })),
+  );
+  assert.equal(outcomes.filter((outcome) => outcome === 'appended').length, 1);
+  assert.deepEqual(await memory.list(DIRECTORY), ['000000000001.record']);
+});
+
 test('what was appended survives a power failure', async () => {
   const { memory, open } = setUp();
   const log = open(1);

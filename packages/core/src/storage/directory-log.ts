@@ -36,6 +36,7 @@ interface StoredEntry extends LogEntry {
 }
 
 const RECORD_FILE = /^(\d{12})\.record$/;
+const TEMPORARY = '.append-';
 const CHECKSUM_DIGITS = 8;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_MS_MAX = 5_000;
@@ -61,13 +62,16 @@ export class DirectoryLog implements CompareAndAppendLog {
     const permanent = options?.permanent ?? false;
     const nonce = random.hex(32);
     const bytes = encodeEntry({ sequence, nonce, permanent, record });
-    const temporary = joinPath(this.#directory, `.append-${nonce}`);
+    const temporary = joinPath(this.#directory, `${TEMPORARY}${nonce}`);
     try {
       await retryTransient(clock, async () => {
         await this.#prepare();
         await writeFileDurably(fileSystem, temporary, bytes);
       });
-      return await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
+      const outcome = await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
+      // Whoever else is about to append comes too late, so his file may go with the dead ones'.
+      if (outcome === 'appended' && permanent) await this.#removeTemporary();
+      return outcome;
     } finally {
       await this.#removeQuietly(temporary);
     }
@@ -179,6 +183,13 @@ export class DirectoryLog implements CompareAndAppendLog {
       if (storageErrno(error) === 'ENOENT') return null;
       throw error;
     }
+  }
+
+  /** What killed writers left. */
+  async #removeTemporary(): Promise<void> {
+    const names = await this.#io.fileSystem.list(this.#directory).catch(() => []);
+    for (const name of names)
+      if (name.startsWith(TEMPORARY)) await this.#removeQuietly(joinPath(this.#directory, name));
   }
 
   async #removeQuietly(path: string): Promise<void> {

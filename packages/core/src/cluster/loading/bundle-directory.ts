@@ -1,13 +1,18 @@
 /**
  * Where bundles lie while a process runs: worker threads import them from disk, also when they
  * restart. Each process has a folder of its own, so that nobody removes what another still needs,
- * and takes away its files when it ends; what a killed process leaves, the system clears with its
- * temporary files.
+ * and takes away its files when it ends; what a killed process leaves, the next one clears.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
+import { isAlive, isInOurTable, processIdentity } from '../process-identity.ts';
+
+/** Number of the process that made it. */
+const DIRECTORY = /^weir-job-(\d+)-/;
+/** Holds the identity of that process. */
+const OWNER_FILE = 'owner';
 
 let ownDirectory: string | null = null;
 const toRemove = new Set<string>();
@@ -15,9 +20,17 @@ const toRemove = new Set<string>();
 /** The folder for bundles of this process, unless the caller has one. */
 export function bundleDirectory(): string {
   if (ownDirectory !== null) return ownDirectory;
-  ownDirectory = mkdtempSync(join(tmpdir(), 'weir-job-'));
+  ownDirectory = makeBundleDirectory();
   removeAtExit(ownDirectory);
   return ownDirectory;
+}
+
+/** A new folder that whoever asks for it removes. */
+export function makeBundleDirectory(): string {
+  removeOrphans();
+  const directory = mkdtempSync(join(tmpdir(), `weir-job-${process.pid}-`));
+  writeFileSync(join(directory, OWNER_FILE), processIdentity() ?? '');
+  return directory;
 }
 
 /**
@@ -31,6 +44,22 @@ export function writeBundle(code: string, sourcePath: string, directory: string)
   writeFileSync(path, code);
   if (directory !== ownDirectory) removeAtExit(path);
   return path;
+}
+
+/** Folders of processes that are known to be dead. */
+function removeOrphans(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = DIRECTORY.exec(name)?.[1];
+    if (pid === undefined) continue;
+    const directory = join(tmpdir(), name);
+    try {
+      const identity = readFileSync(join(directory, OWNER_FILE), 'utf8');
+      if (isInOurTable(identity) === true && !isAlive(Number(pid), identity))
+        rmSync(directory, { recursive: true, force: true });
+    } catch {
+      // Another user's, or removed meanwhile: not ours to clear.
+    }
+  }
 }
 
 function removeAtExit(path: string): void {
