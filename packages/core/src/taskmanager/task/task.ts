@@ -56,6 +56,8 @@ export class Task {
   #sourceEnded = false;
   #lastFlushAt = 0;
   #blockedSince: number | null = null;
+  /** The last results are in a complete checkpoint. */
+  #mayFinish = false;
 
   constructor(environment: TaskEnvironment, deployment: TaskDeployment, onClosed: () => void) {
     this.execution = deployment.execution;
@@ -152,7 +154,7 @@ export class Task {
     chain.notifyCheckpointComplete(checkpointId).then(
       () => {
         if (isStop && this.#phase === 'running') this.#phase = 'ended';
-        if ((isStop || isFinal) && this.#phase === 'ended') this.#finish();
+        if (isStop || isFinal) this.#finishBehindProducers();
       },
       (error: unknown) => this.fail(error),
     );
@@ -365,6 +367,7 @@ export class Task {
     const { gate } = this.#requireSubtask();
     if (gate === null) return false;
     for (let polled = gate.poll(); polled !== null; polled = gate.poll()) this.#handleFrame(polled);
+    if (this.#mayFinish) this.#finishBehindProducers();
     return false;
   }
 
@@ -384,6 +387,18 @@ export class Task {
       () => this.#finish(),
       (error: unknown) => this.fail(error),
     );
+  }
+
+  /**
+   * A producer that is still there waits for another checkpoint, in which this task must take part.
+   * With barriers that are only counted that happens: the producer passed on an end that its own
+   * snapshot did not hold yet.
+   */
+  #finishBehindProducers(): void {
+    this.#mayFinish = true;
+    const { gate } = this.#requireSubtask();
+    if (gate === null || gate.isFinished) this.#finish();
+    else this.#environment.wakeUp();
   }
 
   #finish(): void {
