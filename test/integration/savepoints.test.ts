@@ -389,7 +389,7 @@ test('two jobs can start from one checkpoint, whatever becomes of the first [R10
     values: range(0, 10),
     ledger,
     plain: true,
-    options: { dataDirectory: join(directory, 'a') },
+    options: { jobId: 'a'.repeat(32), dataDirectory: join(directory, 'a') },
     config: {
       'execution.checkpointing.externalized-checkpoint-retention': 'RETAIN_ON_CANCELLATION',
     },
@@ -403,7 +403,7 @@ test('two jobs can start from one checkpoint, whatever becomes of the first [R10
     ledger,
     reads: 20,
     plain: true,
-    options: { dataDirectory: join(directory, 'b'), restorePath: shared },
+    options: { jobId: 'b'.repeat(32), dataDirectory: join(directory, 'b'), restorePath: shared },
     operate: async (control) => {
       for (const _ of range(0, 5)) await control.triggerCheckpoint();
       control.cancel();
@@ -411,6 +411,7 @@ test('two jobs can start from one checkpoint, whatever becomes of the first [R10
   });
   const before = ledger.committed.length;
   await runCheckpointed(sums({ values, ledger, unbounded: false }), {
+    jobId: 'c'.repeat(32),
     dataDirectory: join(directory, 'c'),
     restorePath: shared,
   });
