@@ -13,7 +13,7 @@
 import type { ExecutionRef, OperatorId } from '../../base/ids.ts';
 import { BATCH_SIZE, MAX_WATERMARK } from '../../base/records.ts';
 import { RecordCursor } from './record-cursor.ts';
-import { messageOf, toErrorInfo } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { PolledFrame } from '../../network/input-gate.ts';
 import type {
   CheckpointTrigger,
@@ -22,11 +22,13 @@ import type {
   TaskDeployment,
   TaskMetrics,
 } from '../../protocol/messages.ts';
+import { BufferTimeout } from './buffer-timeout.ts';
 import type { Subtask } from './build-subtask.ts';
 import { buildSubtask } from './build-subtask.ts';
 import { restoreOperators } from './restore-operators.ts';
 import type { TaskEnvironment } from './task-environment.ts';
 import { TaskCheckpoints } from './task-checkpoints.ts';
+import { TaskReports } from './task-reports.ts';
 import { TaskStop } from './task-stop.ts';
 import { TaskCounters } from './task-metrics.ts';
 import { WatermarkValve } from './watermark-valve.ts';
@@ -43,6 +45,8 @@ export class Task {
   readonly #environment: TaskEnvironment;
   readonly #deployment: TaskDeployment;
   readonly #counters = new TaskCounters();
+  readonly #reports: TaskReports;
+  readonly #bufferTimeout: BufferTimeout;
   readonly #onClosed: () => void;
   readonly #canEmit = (): boolean => this.#hasRoom();
   #subtask: Subtask | null = null;
@@ -54,7 +58,6 @@ export class Task {
   readonly #stop = new TaskStop();
   /** The source has said `end`; what is left is the last watermark, then the end of data. */
   #sourceEnded = false;
-  #lastFlushAt = 0;
   #blockedSince: number | null = null;
   /** The last results are in a complete checkpoint. */
   #mayFinish = false;
@@ -64,6 +67,8 @@ export class Task {
     this.#environment = environment;
     this.#deployment = deployment;
     this.#onClosed = onClosed;
+    this.#reports = new TaskReports(environment, deployment.execution);
+    this.#bufferTimeout = new BufferTimeout(environment.settings.bufferTimeoutMs);
   }
 
   get name(): string {
@@ -81,7 +86,7 @@ export class Task {
 
   /** Builds, restores and opens; then the task runs. */
   start(): void {
-    this.#report('INITIALIZING', null);
+    this.#reports.state('INITIALIZING');
     this.#opening = this.#open().catch((error: unknown) => this.fail(error));
   }
 
@@ -94,7 +99,7 @@ export class Task {
     try {
       const more = this.#work();
       const now = clock.now();
-      this.#flushIfDue(now);
+      this.#bufferTimeout.flushIfDue(this.#requireSubtask().partitions, now);
       this.#counters.busyMs += now - startedAt;
       return more;
     } catch (error) {
@@ -106,8 +111,8 @@ export class Task {
   /** Milliseconds until the task wants to be stepped again though nothing arrives; null: never. */
   nextStepIn(): number | null {
     if (this.#phase !== 'running') return null;
-    const { clock, settings } = this.#environment;
-    const chain = this.#requireSubtask().chain;
+    const { clock } = this.#environment;
+    const { chain, partitions } = this.#requireSubtask();
     const due: number[] = [];
     const isBlocked = this.#blockedSince !== null || this.#stop.isSuspended;
     // While there is no room nothing of the chain may run: the end of that wakes the task.
@@ -115,20 +120,16 @@ export class Task {
     if (timer !== null) due.push(timer - clock.wallTime());
     const probe = isBlocked ? null : (chain.source?.nextProbeAt ?? null);
     if (probe !== null) due.push(probe - clock.now());
-    if (settings.bufferTimeoutMs > 0 && this.#hasUnsent())
-      due.push(this.#lastFlushAt + settings.bufferTimeoutMs - clock.now());
+    const flush = this.#bufferTimeout.dueIn(partitions, clock.now());
+    if (flush !== null) due.push(flush);
     return due.length === 0 ? null : Math.max(0, Math.min(...due));
   }
 
   triggerCheckpoint(trigger: CheckpointTrigger): void {
     if (this.#checkpoints === null || (this.#phase !== 'running' && this.#phase !== 'ended')) {
-      this.#environment.send({
-        type: 'declineCheckpoint',
-        execution: this.execution,
-        checkpointId: trigger.checkpointId,
-        reason: this.#phase === 'opening' ? 'DECLINED_TASK_NOT_READY' : 'DECLINED_TASK_CLOSING',
-        error: null,
-      });
+      const isEarly = this.#phase === 'opening';
+      const reason = isEarly ? 'DECLINED_TASK_NOT_READY' : 'DECLINED_TASK_CLOSING';
+      this.#reports.cannotTake(trigger.checkpointId, reason);
       return;
     }
     const isSource = this.#requireSubtask().chain.source !== null;
@@ -192,12 +193,7 @@ export class Task {
         wakeUp: () => environment.wakeUp(),
         fail: (error) => this.fail(error),
         sendToEnumerator: (operator, event) =>
-          environment.send({
-            type: 'enumeratorEvent',
-            execution: this.execution,
-            operatorId: this.#operatorIdAt(operator),
-            event,
-          }),
+          this.#reports.toEnumerator(this.#operatorIdAt(operator), event),
       },
     });
     this.#subtask = subtask;
@@ -258,17 +254,12 @@ export class Task {
       environment.exchange.registerGate(gate);
       gate.subscribeAll(deployment.ignoreUpTo);
     }
-    this.#report('RUNNING', null);
+    this.#reports.state('RUNNING');
     if (restoredFinished) this.#passOnEnd();
     else {
       this.#valve?.settle();
       if (subtask.chain.source !== null)
-        environment.send({
-          type: 'enumeratorEvent',
-          execution: this.execution,
-          operatorId: this.#operatorIdAt(0),
-          event: { type: 'readerRegistered' },
-        });
+        this.#reports.toEnumerator(this.#operatorIdAt(0), { type: 'readerRegistered' });
     }
     environment.wakeUp();
   }
@@ -380,7 +371,7 @@ export class Task {
     if (this.#stop.drainedBy !== 0) return;
     const { settings } = this.#environment;
     if (settings.checkpointingMode !== null && settings.checkpointsAfterTasksFinish) {
-      this.#environment.send({ type: 'endOfDataReached', execution: this.execution });
+      this.#reports.endOfData();
       return;
     }
     chain.commitAtEnd().then(
@@ -428,7 +419,7 @@ export class Task {
   #close(end: EndState): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return;
     this.#phase = 'closing';
-    if (end.state === 'CANCELED') this.#report('CANCELING', null);
+    if (end.state === 'CANCELED') this.#reports.state('CANCELING');
     this.#checkpoints?.close();
     for (const partition of this.#subtask?.partitions ?? []) partition.close();
     this.#environment.exchange.unregister(this.execution);
@@ -451,7 +442,7 @@ export class Task {
     this.#phase = 'closed';
     this.#checkpoints?.close();
     this.#environment.exchange.unregister(this.execution);
-    this.#report(state, error);
+    this.#reports.state(state, error);
     this.#onClosed();
   }
 
@@ -476,17 +467,6 @@ export class Task {
     this.#requireSubtask().chain.pausedFor(ms);
   }
 
-  /** A partial batch leaves when the buffer time-out has passed since the last flush. */
-  #flushIfDue(now: number): void {
-    if (now - this.#lastFlushAt < this.#environment.settings.bufferTimeoutMs) return;
-    this.#lastFlushAt = now;
-    for (const partition of this.#requireSubtask().partitions) partition.flush();
-  }
-
-  #hasUnsent(): boolean {
-    return this.#requireSubtask().partitions.some((partition) => !partition.allSent);
-  }
-
   #guarded(action: () => void): void {
     try {
       action();
@@ -504,14 +484,5 @@ export class Task {
     const operator = this.#requireSubtask().vertex.operators[index];
     if (operator === undefined) throw new Error('operator index out of range');
     return operator.operatorId;
-  }
-
-  #report(state: ExecutionState, error: unknown): void {
-    this.#environment.send({
-      type: 'taskStateChanged',
-      execution: this.execution,
-      state,
-      error: error === null ? null : toErrorInfo(error),
-    });
   }
 }
