@@ -96,7 +96,7 @@ function recoveryOf(committables: readonly number[]): SinkRecovery<number, never
   return { committables, writerStates: [], attempt, subtasks: 'all', allowOlder: false };
 }
 
-test('a pre-committed transaction becomes visible when its checkpoint completes, not before [I-89]', async () => {
+test('a transaction becomes visible when its checkpoint completes, not before [I-89]', async () => {
   const store = new Store();
   const sink = new StoreSink(store);
   const writer = sink.createWriter(writerContext);
@@ -112,7 +112,7 @@ test('a pre-committed transaction becomes visible when its checkpoint completes,
   assert.deepEqual(store.states(), ['committed', 'pending', 'open']);
 });
 
-test('after a crash recovery commits what the snapshot lists and aborts the rest [I-90]', async () => {
+test('recovery commits what the snapshot lists and aborts the rest [I-90]', async () => {
   const store = new Store();
   const sink = new StoreSink(store);
   const writer = sink.createWriter(writerContext);

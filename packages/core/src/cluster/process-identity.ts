@@ -1,6 +1,6 @@
 /**
- * Tells processes apart for good: a number is given again, and a wall clock can be set. A process is
- * known by the kernel and the namespace that count it, and by the tick at which it started.
+ * Tells processes apart for good: a number is given again, and a wall clock can be set. A process
+ * is known by the kernel and the namespace that count it, and by the tick at which it started.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 

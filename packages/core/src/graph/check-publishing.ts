@@ -14,8 +14,8 @@ export function checkPublishing(graph: StreamGraph, isCheckpointing: boolean): v
     if (node.spec.type !== 'sink' || node.spec.sink.createCommitter === undefined) continue;
     if (!endless.has(node.id)) continue;
     throw new GraphValidationError(
-      `${describeNode(node)}: this sink publishes on completed checkpoints; checkpointing is off, ` +
-        'and the input has no end. Call env.enableCheckpointing("10s") or set ' +
+      `${describeNode(node)}: this sink publishes on completed checkpoints; checkpointing is ` +
+        'off, and the input has no end. Call env.enableCheckpointing("10s") or set ' +
         'execution.checkpointing.interval',
       { details: { operator: node.uid ?? node.name } },
     );

@@ -135,7 +135,7 @@ test('the job is as weak as its weakest path, and both are shown', () => {
   assert.match(text, /weakest: out writes plainly; an idempotent or transactional sink/);
 });
 
-test('a time budget that is not kept is shown with both values, and refused when required [R067]', () => {
+test('a time budget not kept is shown with both values, and refused when required [R067]', () => {
   const sink = sinkOf('two-phase-commit', { transactionTimeoutMs: 300_000 });
   const graph = streamGraphOf({ orders: replayable, out: sink }, { 'orders -> out': null });
   const found = planGuarantees(graph, { ...EXACT, required: 'exactly-once' });

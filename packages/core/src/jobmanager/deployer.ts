@@ -168,7 +168,8 @@ export class Deployer {
       if (errorKind(error) !== 'user') throw error;
       throw new WeirError(
         'corrupt',
-        `checkpoint ${checkpointId}, from which the job has to restart, is gone: ${messageOf(error)}`,
+        `checkpoint ${checkpointId}, from which the job has to restart, is gone: ` +
+          messageOf(error),
         { code: 'JOB_STATE_UNPROVEN', details: { path: directory }, cause: error },
       );
     }

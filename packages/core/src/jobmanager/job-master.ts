@@ -425,9 +425,9 @@ function stopIncomplete(
   return toErrorInfo(
     new WeirError(
       'transient',
-      `savepoint ${checkpointId}, which was to stop the job, is complete in ${directory}, but the ` +
-        `job did not finish: ${cause}; the savepoint is consistent, but may hold transactions ` +
-        `that are not committed: start from it with -s ${directory}`,
+      `savepoint ${checkpointId}, which was to stop the job, is complete in ${directory}, but ` +
+        `the job did not finish: ${cause}; the savepoint is consistent, but may hold ` +
+        `transactions that are not committed: start from it with -s ${directory}`,
       { code: 'STOP_INCOMPLETE', details: { path: directory, checkpointId } },
     ),
   );

@@ -21,9 +21,10 @@ export function watchWallClock(clock: Clock, logger: Logger): () => void {
     if (Math.abs(jumpMs) >= JUMP_MS_MIN) {
       offset = offsetNow;
       const direction = jumpMs > 0 ? 'forward' : 'back';
+      const by = formatDuration(Math.abs(jumpMs));
       logger.log(
         'warn',
-        `the wall clock of this machine jumped ${direction} by ${formatDuration(Math.abs(jumpMs))}; ` +
+        `the wall clock of this machine jumped ${direction} by ${by}; ` +
           'checkpoints, time-outs and restarts are not affected, processing-time timers are',
         { jumpMs },
       );

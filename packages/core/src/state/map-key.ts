@@ -70,8 +70,8 @@ function tupleText(element: unknown): string {
 
 function notAKey(what: string): UserFunctionError {
   return new UserFunctionError(
-    `${what} cannot be a key of state; use a string, a number, a bigint, a boolean, or an array of ` +
-      'these',
+    `${what} cannot be a key of state; use a string, a number, a bigint, a boolean, or an array ` +
+      'of these',
     { code: 'KEY_INVALID' },
   );
 }

@@ -20,8 +20,8 @@ export function createStateHandles<S extends StateDeclaration>(
   for (const [name, { kind }] of Object.entries(declaration))
     if (!(name in handles))
       throw new GraphValidationError(
-        `${operator.operatorName} declares ${kind} state "${name}", which belongs to a key, but its ` +
-          'input has none; call keyBy before it, or declare operator state',
+        `${operator.operatorName} declares ${kind} state "${name}", which belongs to a key, but ` +
+          'its input has none; call keyBy before it, or declare operator state',
         { details: { operator: operator.operatorName, state: name } },
       );
   // A handle for every name, of the class that its descriptor's kind asks for.

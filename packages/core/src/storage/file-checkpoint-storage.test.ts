@@ -201,7 +201,7 @@ test('nothing is in doubt when the last step was not reached', async () => {
   await assert.rejects(runWithClock(world.clock, publishing), (e) => storageErrno(e) === 'ENOSPC');
 });
 
-test('a folder that was taken away after the last step leaves the checkpoint in doubt', async () => {
+test('a folder taken away after the last step leaves the checkpoint in doubt', async () => {
   const world = setUp();
   const location = await world.storage.prepareCheckpoint(1);
   world.fileSystem.inject({ operation: 'syncDirectory', times: Infinity, errno: 'ENOTDIR' });

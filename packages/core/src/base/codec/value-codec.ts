@@ -139,8 +139,8 @@ function unpack(source: Unpackr, bytes: Uint8Array): unknown {
   const form = bytes[0];
   if (form !== FORM_SIMPLE && form !== FORM_GRAPH)
     throw new SerializationError(
-      `cannot read a value: its first byte is ${form}, not ${FORM_SIMPLE} or ${FORM_GRAPH}; it was ` +
-        'written by something else or by a newer version',
+      `cannot read a value: its first byte is ${form}, not ${FORM_SIMPLE} or ${FORM_GRAPH}; it ` +
+        'was written by something else or by a newer version',
     );
   // A view of its own, since msgpackr leaves a field on the array it reads.
   const content = new Uint8Array(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1);

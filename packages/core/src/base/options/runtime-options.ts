@@ -166,7 +166,7 @@ export const RUNTIME_OPTIONS = {
     default: 8081,
     min: 0,
     max: 65_535,
-    doc: 'Port of the REST API of a run on this machine; taken: the next free one; 0: any free one.',
+    doc: 'Port of the REST API of a local run; taken: the next free one; 0: any free one.',
   },
   'web.checkpoints.history': {
     type: 'int',

@@ -171,7 +171,7 @@ test('a change of shape is learnt', () => {
   }
 });
 
-test('records without a common shape are left to the general codec, and so is a batch with one', () => {
+test('records without a common shape go to the general codec, and so does a batch with one', () => {
   const wire = new Wire();
   const shapeless = many(100, (i) => ({ [`f${i}`]: i }));
   assert.deepEqual(wire.pass(shapeless), shapeless);

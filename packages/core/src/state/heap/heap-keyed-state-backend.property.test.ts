@@ -193,7 +193,7 @@ async function restored(
   return model;
 }
 
-test('each of several snapshots holds the state of the moment it started, at any parallelism', async () => {
+test('each of several snapshots holds the state it started at, at any parallelism', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(command, { minLength: 5, maxLength: 80, size: 'max' }),

@@ -63,7 +63,7 @@ test('a state that was stored as another kind is refused, naming both', async ()
   });
 });
 
-test('a state that is declared no more is dropped with a warning, and its key with it', async () => {
+test('a state declared no more is dropped with a warning, and its key with it', async () => {
   const old = keyedSubtask({ gone: valueState<number>(), kept: valueState<number>() });
   old.backend.setCurrentKey('a');
   old.state.gone.update(1);

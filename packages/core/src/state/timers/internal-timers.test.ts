@@ -35,7 +35,7 @@ test('a timer registered twice fires once [I-75]', () => {
   strictEqual(fired.length, 3);
 });
 
-test('timers up to the watermark fire in the order of their times, also those registered meanwhile', () => {
+test('timers up to the watermark fire in order of time, also those registered meanwhile', () => {
   const timers = newTimers();
   for (const timestamp of [30, 10, 20, 31]) timers.register('event', 'a', timestamp);
   const times: number[] = [];
@@ -121,7 +121,7 @@ test('a timer at the time NaN is refused, saying where NaN comes from', () => {
   });
 });
 
-test('an overdue processing timer fires once after restore, with its original time [R091]', async () => {
+test('an overdue processing timer fires once after restore, with its time [R091]', async () => {
   const old = keyedSubtask({});
   const start = 1_000_000;
   old.timers.register('processing', 'a', start + 10_000);

@@ -67,8 +67,9 @@ export class InternalTimers {
   register(domain: TimeDomain, key: KeyValue, timestamp: number): void {
     if (Number.isNaN(timestamp))
       throw new UserFunctionError(
-        `a timer was registered for the time NaN, under key ${String(key)}; give milliseconds since ` +
-          'the epoch. Records without a timestamp have NaN as theirs: assign timestamps at the source',
+        `a timer was registered for the time NaN, under key ${String(key)}; give milliseconds ` +
+          'since the epoch. Records without a timestamp have NaN as theirs: assign timestamps ' +
+          'at the source',
       );
     this.#queues[domain].register(key, timestamp, this.#snapshots.version);
   }

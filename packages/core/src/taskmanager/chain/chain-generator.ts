@@ -262,7 +262,8 @@ const ${emit} = (v) => ${follow}(v, ${time});`);
 ${time} = ${timestamp};
 ${this.#step(operator, 'flatMap')}
 const ${results} = ${this.constant(fn)}.flatMap(${value}, ${emit});
-if (${results} !== undefined) for (const ${result} of ${results}) ${follow}(${result}, ${timestamp});`;
+if (${results} !== undefined)
+for (const ${result} of ${results}) ${follow}(${result}, ${timestamp});`;
   }
 
   #output(output: Output, value: string, timestamp: string): string {

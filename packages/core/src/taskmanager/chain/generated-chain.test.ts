@@ -312,7 +312,7 @@ const KINDS = Object.keys(casesOf([])) as readonly OperatorSpec['type'][];
 
 for (const type of KINDS)
   for (const isHead of type === 'source' ? [true] : [true, false])
-    test(`${type} does the same generated and by calls, ${isHead ? 'as head' : 'in the middle'}`, async () => {
+    test(`${type} is the same generated and by calls (${isHead ? 'head' : 'inside'})`, async () => {
       const all = Array.from({ length: ORDERS }, (_, id) => id);
       const harmless = all.filter((id) => id !== FATAL && id !== 7);
       for (const ids of [harmless, all]) {
