@@ -53,6 +53,7 @@ export class ProtocolObserver {
         `the run starts from checkpoint ${restored}, but ${this.#newestComplete} was complete ` +
         'and told to tasks',
     );
+    this.#newestComplete = Math.max(this.#newestComplete, restored);
     if (restored > 0) this.restoredCount++;
   }
 
@@ -108,9 +109,10 @@ export class ProtocolObserver {
     acks?.set(keyOf(message.execution), message.execution.attempt);
   }
 
-  /** The JobManager says so. */
-  checkpointCompleted(checkpointId: number, directory: string): void {
+  /** The JobManager of this epoch says so. */
+  checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {
     this.completedCount++;
+    if (epoch < this.#epoch) return;
     if (directory !== '') this.#directories.set(checkpointId, directory);
     for (const [key, task] of this.#tasks) {
       if (task.isFinished) continue;

@@ -132,7 +132,7 @@ export class SimulatedProcess {
         random: world.random(`jobmanager ${life.name}`),
         fileSystem: machine.fileSystemOf(life),
         logger,
-        listener: this.#listener(),
+        listener: this.#listener(state.epoch),
         send: (slot, message) => slots.send(slot, message),
       },
       prepared,
@@ -160,7 +160,7 @@ export class SimulatedProcess {
     }
   }
 
-  #listener(): JobMasterListener {
+  #listener(epoch: number): JobMasterListener {
     const { machine, life } = this.#options;
     const { world, observer } = machine;
     return {
@@ -170,7 +170,7 @@ export class SimulatedProcess {
         world.note(life.name, `restarting ${tasks} tasks in ${delayMs} ms: ${error.message}`),
       checkpointCompleted: ({ checkpointId, directory }) => {
         world.note(life.name, `checkpoint ${checkpointId} complete`);
-        observer.checkpointCompleted(checkpointId, directory);
+        observer.checkpointCompleted(epoch, checkpointId, directory);
       },
       checkpointFailed: ({ checkpointId, reason, message }) =>
         world.note(life.name, `checkpoint ${checkpointId} failed: ${reason} ${message}`),

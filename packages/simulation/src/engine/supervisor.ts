@@ -35,6 +35,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running: Running[] = [];
   #starts = 0;
+  #hasFinished = false;
   #isFinished = false;
   kills = 0;
   lastEnd: ProcessEnd | null = null;
@@ -43,7 +44,7 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** The job has finished, for good. */
+  /** The job has finished, and a start after that says so. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
@@ -137,10 +138,13 @@ export class Supervisor {
     world.note(running.process.life.name, `ended ${how.status} ${how.message}`);
     this.lastEnd = how;
     this.#remove(running);
-    if (how.status === 'FINISHED' || how.status === 'ALREADY_FINISHED') {
+    if (how.status === 'ALREADY_FINISHED') {
       this.#isFinished = true;
       return;
     }
+    if (this.#hasFinished && how.status === 'FINISHED')
+      world.violated('the job had finished, and ran once more');
+    this.#hasFinished ||= how.status === 'FINISHED';
     this.#restartLater();
   }
 

@@ -32,8 +32,8 @@ export interface JobWorld {
   /** For functions whose choices must not repeat. */
   readonly random: Random;
   readonly exactlyOnce: boolean;
-  /** No run has another parallelism than the one before: event time is then restored too. */
-  readonly keepsParallelism: boolean;
+  /** Event time is restored: parallelism stays what it was, and no input was ever left out as idle. */
+  readonly keepsEventTime: boolean;
   /** Chance that a fragile function throws; changes with the faults. */
   fragility(): number;
   violated(message: string): void;
@@ -350,7 +350,7 @@ class OperatorBuilder {
   }
 
   #checkWatermark(before: number, now: number): void {
-    if (this.#world.keepsParallelism && now < before)
+    if (this.#world.keepsEventTime && now < before)
       this.#world.violated(
         `the watermark of ${this.#spec.name} is ${now}, its state has seen ${before}`,
       );

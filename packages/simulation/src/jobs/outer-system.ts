@@ -95,6 +95,8 @@ export class OuterSystem {
     return this.#call(life, `commit ${id}`, () => {
       const known = this.#require(id);
       if (known.state === 'committed') return;
+      // Without the promise of a checkpoint an outdated attempt may try, and must not succeed.
+      if (known.state === 'aborted' && !this.#forbidsDuplicates) throw gone(known);
       this.#world.check(
         known.state === 'prepared',
         () => `transaction ${id} is to be committed, but is ${known.state}: its records are lost`,

@@ -28,7 +28,7 @@ export function simulatedSource(spec: SourceSpec): Source<SimulatedRecord, Split
     boundedness: 'bounded',
     replay: 'offsets',
     createEnumerator: (context, restored) => new Enumerator(spec, context, restored),
-    createReader: (context) => new Reader(spec, context),
+    createReader: (context) => new SimulatedReader(spec, context),
   };
 }
 
@@ -75,7 +75,7 @@ class Enumerator implements SplitEnumerator<Split, Split[]> {
   }
 }
 
-class Reader implements SourceReader<SimulatedRecord, Split> {
+export class SimulatedReader implements SourceReader<SimulatedRecord, Split> {
   readonly #spec: SourceSpec;
   readonly #context: SourceReaderContext;
   #splits: Split[] = [];

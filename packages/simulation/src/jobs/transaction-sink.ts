@@ -1,11 +1,21 @@
 /** A two-phase-commit sink into the outer system, by the contract of `Sink` and nothing else. */
-import type { CommitterContext, Sink, SinkWriterContext } from '@weir/core/internal/api/sink';
+import type {
+  Committer,
+  CommitterContext,
+  CommittableStatus,
+  PreparedCommit,
+  Sink,
+  SinkRecovery,
+  SinkWriter,
+  SinkWriterContext,
+} from '@weir/core/internal/api/sink';
 import { attemptName, compareAttempts } from '@weir/core/internal/base/ids';
+import type { Life } from '../world/life.ts';
 import { lifeOf } from '../world/simulated-clock.ts';
 import type { OuterSystem } from './outer-system.ts';
 import type { SimulatedRecord } from './simulated-record.ts';
 
-interface Committable {
+export interface Committable {
   readonly id: string;
   readonly checkpointId: number;
 }
@@ -22,84 +32,121 @@ export interface TransactionSinkOptions {
 export function transactionSink(
   options: TransactionSinkOptions,
 ): Sink<SimulatedRecord, never, Committable> {
-  const { name } = options;
   return {
-    name,
+    name: options.name,
     write: 'two-phase-commit',
-    createWriter: (context) => createWriter(context, options),
-    createCommitter: (context) => createCommitter(context, options),
+    createWriter: (context) => new TransactionWriter(context, options),
+    createCommitter: (context) => new TransactionCommitter(context, options),
   };
 }
 
-function createWriter(
-  context: SinkWriterContext,
-  { name, system, batch }: TransactionSinkOptions,
-): ReturnType<Sink<SimulatedRecord, never, Committable>['createWriter']> {
-  const mine = lifeOf(context.clock);
-  const { subtask, attempt } = context;
-  let count = 0;
-  let buffer: SimulatedRecord[] = [];
-  let isBegun = false;
-  let calls: Promise<void> = Promise.resolve();
-  const idOf = (): string => `${name}-${subtask}-${attemptName(attempt)}-${count}`;
-  const flush = (): void => {
-    const transaction = { id: idOf(), sink: name, subtask, attempt, records: buffer };
-    buffer = [];
-    isBegun = true;
-    calls = calls.then(() => system.write(mine, transaction));
-    calls.catch(() => undefined);
-  };
-  return {
-    isWritable: true,
-    whenWritable: () => Promise.resolve(),
-    write(value) {
-      buffer.push(value);
-      if (buffer.length >= batch) flush();
-    },
-    prepareCommit({ checkpointId }) {
-      if (buffer.length > 0) flush();
-      if (!isBegun) return { committables: [], writerStates: [], durable: calls };
-      const id = idOf();
-      count++;
-      isBegun = false;
-      const durable = calls.then(() => system.prepare(mine, id));
-      calls = durable;
-      calls.catch(() => undefined);
-      return { committables: [{ id, checkpointId }], writerStates: [], durable };
-    },
-    close: () => calls.catch(() => undefined),
-  };
+export class TransactionWriter implements SinkWriter<SimulatedRecord, never, Committable> {
+  readonly isWritable = true;
+  readonly #context: SinkWriterContext;
+  readonly #options: TransactionSinkOptions;
+  readonly #life: Life;
+  #count = 0;
+  #buffer: SimulatedRecord[] = [];
+  #isBegun = false;
+  /** One after the other. */
+  #calls: Promise<void> = Promise.resolve();
+
+  constructor(context: SinkWriterContext, options: TransactionSinkOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#life = lifeOf(context.clock);
+  }
+
+  whenWritable(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  write(value: SimulatedRecord): void {
+    this.#buffer.push(value);
+    if (this.#buffer.length >= this.#options.batch) this.#flush();
+  }
+
+  prepareCommit({
+    checkpointId,
+  }: {
+    readonly checkpointId: number;
+  }): PreparedCommit<never, Committable> {
+    if (this.#buffer.length > 0) this.#flush();
+    if (!this.#isBegun) return { committables: [], writerStates: [], durable: this.#calls };
+    const id = this.#id();
+    this.#count++;
+    this.#isBegun = false;
+    const durable = this.#enqueue(() => this.#options.system.prepare(this.#life, id));
+    return { committables: [{ id, checkpointId }], writerStates: [], durable };
+  }
+
+  close(): Promise<void> {
+    return this.#calls.catch(() => undefined);
+  }
+
+  /** Gives a transaction up; a sink does so only when nobody can have been promised it. */
+  abort(id: string): void {
+    void this.#options.system.abort(this.#life, id).catch(() => undefined);
+  }
+
+  #id(): string {
+    const { subtask, attempt } = this.#context;
+    return `${this.#options.name}-${subtask}-${attemptName(attempt)}-${this.#count}`;
+  }
+
+  #flush(): void {
+    const { subtask, attempt } = this.#context;
+    const { name: sink, system } = this.#options;
+    const transaction = { id: this.#id(), sink, subtask, attempt, records: this.#buffer };
+    this.#buffer = [];
+    this.#isBegun = true;
+    void this.#enqueue(() => system.write(this.#life, transaction));
+  }
+
+  #enqueue(call: () => Promise<void>): Promise<void> {
+    this.#calls = this.#calls.then(call);
+    this.#calls.catch(() => undefined);
+    return this.#calls;
+  }
 }
 
-function createCommitter(
-  context: CommitterContext,
-  { name, system, beforeCommit }: TransactionSinkOptions,
-): NonNullable<ReturnType<NonNullable<Sink<unknown, never, Committable>['createCommitter']>>> {
-  const mine = lifeOf(context.clock);
-  const commit = async (committables: readonly Committable[]): Promise<void> => {
+export class TransactionCommitter implements Committer<Committable, never> {
+  readonly #options: TransactionSinkOptions;
+  readonly #life: Life;
+
+  constructor(context: CommitterContext, options: TransactionSinkOptions) {
+    this.#options = options;
+    this.#life = lifeOf(context.clock);
+  }
+
+  async commit(committables: readonly Committable[]): Promise<void> {
     for (const { id, checkpointId } of committables) {
-      beforeCommit(checkpointId);
-      await system.commit(mine, id);
+      this.#options.beforeCommit(checkpointId);
+      await this.#options.system.commit(this.#life, id);
     }
-  };
-  return {
-    commit,
-    async probe({ id }) {
-      const state = await system.probe(mine, id);
-      if (state === 'committed') return 'committed';
-      return state === 'prepared' ? 'pending' : 'gone';
-    },
-    async recover({ committables, attempt, subtasks }) {
-      const named = new Set(committables.map(({ id }) => id));
-      await system.fence(mine, { sink: name, attempt, subtasks });
-      await commit(committables);
-      for (const transaction of await system.list(mine, name)) {
-        if (named.has(transaction.id)) continue;
-        if (compareAttempts(transaction.attempt, attempt) >= 0) continue;
-        if (subtasks !== 'all' && !subtasks.includes(transaction.subtask)) continue;
-        await system.abort(mine, transaction.id);
-      }
-    },
-    close: () => Promise.resolve(),
-  };
+  }
+
+  async probe({ id }: Committable): Promise<CommittableStatus> {
+    const state = await this.#options.system.probe(this.#life, id);
+    if (state === 'committed') return 'committed';
+    return state === 'prepared' ? 'pending' : 'gone';
+  }
+
+  async recover(recovery: SinkRecovery<Committable, never>): Promise<void> {
+    const { committables, attempt, subtasks } = recovery;
+    const { system, name: sink } = this.#options;
+    const named = new Set(committables.map(({ id }) => id));
+    await system.fence(this.#life, { sink, attempt, subtasks });
+    await this.commit(committables);
+    for (const transaction of await system.list(this.#life, sink)) {
+      if (named.has(transaction.id)) continue;
+      if (compareAttempts(transaction.attempt, attempt) >= 0) continue;
+      if (subtasks !== 'all' && !subtasks.includes(transaction.subtask)) continue;
+      await system.abort(this.#life, transaction.id);
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
 }

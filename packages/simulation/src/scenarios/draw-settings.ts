@@ -7,6 +7,8 @@ export interface DrawnSettings {
   readonly mode: 'EXACTLY_ONCE' | 'AT_LEAST_ONCE';
   /** Whether results are published but once, by what the settings promise. */
   readonly exactlyOnce: boolean;
+  /** Sinks publish when their input ends, without a checkpoint. */
+  readonly commitsAtEnd: boolean;
 }
 
 function pick<T>(random: Random, values: readonly T[]): T {
@@ -41,7 +43,8 @@ export function drawSettings(random: Random): DrawnSettings {
     },
     'simulation',
   );
-  return { configuration, mode, exactlyOnce: mode === 'EXACTLY_ONCE' && afterFinish };
+  const exactlyOnce = mode === 'EXACTLY_ONCE' && afterFinish;
+  return { configuration, mode, exactlyOnce, commitsAtEnd: !afterFinish };
 }
 
 function drawRestart(random: Random): Record<string, string | number> {

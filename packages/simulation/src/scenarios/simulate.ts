@@ -77,10 +77,12 @@ class Schedule {
     this.#settings = drawSettings(world.random('settings'));
     const { exactlyOnce, configuration } = this.#settings;
     const jobRandom = world.random('job');
-    this.#job = drawJob(jobRandom, { exactlyOnce, operatorsMax: 2 + jobRandom.int(6) });
+    const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax: 2 + jobRandom.int(6) });
     const swarm = world.random('swarm');
     this.#healAt = 100 + swarm.int(3000);
     this.#faults = faults ?? drawFaults(world.random('faults'), { healAt: this.#healAt, allowed });
+    const refusesFiles = this.#settings.commitsAtEnd || this.#faults.some(isZombie);
+    this.#job = refusesFiles ? withoutFileSinks(drawn) : drawn;
     this.#machine = new Machine({
       world,
       moods: drawMoods(swarm),
@@ -100,7 +102,7 @@ class Schedule {
       job: buildJob(this.#job, {
         random: world.random('user functions'),
         exactlyOnce,
-        keepsParallelism: new Set(parallelisms).size === 1,
+        keepsEventTime: new Set(parallelisms).size === 1 && !this.#job.streams.some(hasIdleness),
         fragility: () => this.#fragility.chance,
         violated: (message) => world.violated(message),
         sinkOf: (spec) => this.#sinkOf(spec),
@@ -157,7 +159,7 @@ class Schedule {
       world,
       job: this.#job,
       exactlyOnce: this.#settings.exactlyOnce,
-      hadZombies: this.#faults.some((it) => it.type === 'pause' && it.looksDead),
+      hadZombies: this.#faults.some(isZombie),
       disk: this.#machine.disk,
       outer: this.#outer,
       plain: this.#plain,
@@ -204,6 +206,27 @@ class Schedule {
         return plainSink(name, this.#plain);
     }
   }
+}
+
+function hasIdleness(stream: JobSpec['streams'][number]): boolean {
+  return stream.type === 'source' && stream.idlenessMs !== null;
+}
+
+function isZombie(fault: Fault): boolean {
+  return fault.type === 'pause' && fault.looksDead;
+}
+
+/**
+ * Where checkpoints stop when the first task has finished, sinks publish at their end, and a failure
+ * after that finds a file sink ahead of every checkpoint; which it refuses, as it says. And a leader
+ * that stands still and comes back may append to a file that its successor has finished: nothing on
+ * a disk can fence it.
+ */
+function withoutFileSinks(job: JobSpec): JobSpec {
+  const sinks = job.sinks.map((sink) =>
+    sink.kind === 'files' ? ({ ...sink, kind: 'transactions' } as const) : sink,
+  );
+  return { ...job, sinks };
 }
 
 function drawMoods(random: ReturnType<World['random']>): Moods {
