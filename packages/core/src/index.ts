@@ -38,6 +38,7 @@ export {
   unionListState,
   valueState,
 } from './api/state-descriptors.ts';
+export type { StandardSchema, StateEvolution } from './api/state-evolution.ts';
 export { outputTag, type } from './api/type-markers.ts';
 export {
   boundedOutOfOrderness,
@@ -51,6 +52,7 @@ export type * from './api/guarantee-facts.ts';
 export type * from './api/sink.ts';
 export { TwoPhaseCommitSink } from './api/two-phase-commit-sink.ts';
 export type { TransactionalCommitter, TransactionalWriter } from './api/two-phase-commit-sink.ts';
+export type * from './api/transaction-inspector.ts';
 export type * from './api/source.ts';
 export type * from './api/state.ts';
 export type { Duration } from './base/duration.ts';

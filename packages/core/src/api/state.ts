@@ -8,38 +8,48 @@
  * all subtasks.
  */
 
+import type { StateEvolution } from './state-evolution.ts';
+
 /** A default is a primitive, or a factory, so that no two keys share one object. */
 export type StateDefault<T> = T extends object ? () => T : T | (() => T);
 
 export interface ValueStateDescriptor<T> {
   readonly kind: 'value';
   readonly default: unknown;
+  /** Of the values; likewise below, of items, values of entries, accumulators. */
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly __type?: T;
 }
 export interface ListStateDescriptor<T> {
   readonly kind: 'list';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly __type?: T;
 }
 export interface MapStateDescriptor<K, V> {
   readonly kind: 'map';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly __type?: [K, V];
 }
 export interface ReducingStateDescriptor<T> {
   readonly kind: 'reducing';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   reduce(a: T, b: T): T;
 }
 export interface AggregatingStateDescriptor<IN, ACC, OUT> {
   readonly kind: 'aggregating';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly aggregate: AggregateFunction<IN, ACC, OUT>;
 }
 /** Operator state; `union` gives every subtask all items on restore. */
 export interface OperatorListStateDescriptor<T> {
   readonly kind: 'operatorList';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly mode: 'list' | 'union';
   readonly __type?: T;
 }
 export interface BroadcastStateDescriptor<K, V> {
   readonly kind: 'broadcast';
+  readonly evolution?: StateEvolution<unknown> | undefined;
   readonly __type?: [K, V];
 }
 

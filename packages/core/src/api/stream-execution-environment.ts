@@ -147,7 +147,7 @@ export class StreamExecutionEnvironment {
     return this.#set(settings, 'setAutoWatermarkInterval');
   }
 
-  /** Folder for savepoints that are asked for without one. Not supported yet. */
+  /** Folder for savepoints that are asked for without one: a path or a `file:` URI. */
   setDefaultSavepointDirectory(directory: string): this {
     const settings = { 'execution.checkpointing.savepoint-dir': directory };
     return this.#set(settings, 'setDefaultSavepointDirectory');

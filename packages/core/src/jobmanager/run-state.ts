@@ -17,7 +17,6 @@ import type { FileSystem } from '../base/file-system.ts';
 import type { JobId } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
-import { assignState } from '../protocol/execution/state-assignment.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import { slotLayoutOf } from '../protocol/slots/slot-layout.ts';
 import type { CheckpointStorage, ScannedSnapshot } from '../storage/checkpoint-storage.ts';
@@ -31,6 +30,7 @@ import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
 import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
+import { fitToJob } from './fit-to-job.ts';
 import type { InitialRestore } from './job-master.ts';
 import { jobLogPersistence } from './job-log-persistence.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -158,7 +158,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   const { seen, scanned, decision } = found;
   const restored = await restoredSnapshot(opened, decision);
   // Fails before anything is claimed when the snapshot does not fit the job.
-  const { jobGraph, allowNonRestored } = fitToJob(options, prepared, restored);
+  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored);
   const lastCheckpointId = Math.max(
     (seen?.record.nextCheckpointId ?? 1) - 1,
     restored?.metadata.checkpointId ?? 0,
@@ -221,7 +221,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
   const jobId = options.jobId ?? (options.random.hex(32) as JobId);
   const { restorePath } = options;
   const restored = restorePath === null ? null : await loadSnapshot(options, restorePath);
-  const { jobGraph, allowNonRestored } = fitToJob(options, prepared, restored);
+  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored);
   const lastCheckpointId = restored?.metadata.checkpointId ?? 0;
   const { configuration } = prepared;
   const decision = { type: 'restore', path: restorePath ?? '', isNewRun: true } as const;
@@ -244,22 +244,6 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
         : await startLine(options, { decision, restored, prepared }),
     close: () => Promise.resolve(),
   };
-}
-
-/** @throws StateMigrationError and others when the snapshot does not fit the job. */
-function fitToJob(
-  options: RunStateOptions,
-  { jobGraph, configuration }: PreparedJob,
-  restored: StoredSnapshot | null,
-): { readonly jobGraph: JobGraph; readonly allowNonRestored: boolean } {
-  const allowNonRestored =
-    options.allowNonRestored ||
-    configuration.get('execution.state-recovery.ignore-unclaimed-state');
-  if (restored === null) return { jobGraph, allowNonRestored };
-  const { metadata, directory } = restored;
-  const assigned = assignState(metadata, jobGraph, { directory, allowNonRestored });
-  for (const message of assigned.warnings) options.warn(message);
-  return { jobGraph: assigned.jobGraph, allowNonRestored };
 }
 
 interface StoragePlace {

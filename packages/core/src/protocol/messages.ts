@@ -72,6 +72,9 @@ export interface OperatorRestore {
   readonly operatorStates: readonly {
     readonly name: string;
     readonly mode: 'list' | 'union' | 'broadcast';
+    /** As stored; absent: 1. */
+    readonly version?: number;
+    readonly schema?: string;
     readonly items: readonly {
       readonly data: StateHandle;
       readonly section: Section;

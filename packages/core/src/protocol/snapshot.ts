@@ -32,6 +32,8 @@ export interface KeyedStateMeta {
   readonly kind: StateKind;
   /** Version of the user's type; 1 until it says otherwise. */
   readonly version: number;
+  /** JSON Schema of the user's type, as text, if the job described it. */
+  readonly schema?: string;
 }
 
 export interface KeyedSnapshot {
@@ -48,6 +50,9 @@ export interface KeyedSnapshot {
 export interface OperatorStateSnapshot {
   readonly name: string;
   readonly mode: 'list' | 'union' | 'broadcast';
+  /** As of a keyed state; absent: 1. */
+  readonly version?: number;
+  readonly schema?: string;
   /** One section an item (for broadcast state: one per entry). */
   readonly items: readonly Section[];
 }

@@ -23,6 +23,7 @@ type KeyedRestore = OperatorRestore['keyed'][number];
 interface StoredState {
   readonly name: string;
   readonly mode: OperatorStateRestore['mode'];
+  readonly type: Pick<OperatorStateRestore, 'version' | 'schema'>;
   readonly shares: (readonly Item[] | null)[];
 }
 
@@ -64,7 +65,7 @@ function redistributeOperatorStates(
 ): readonly (readonly OperatorStateRestore[])[] {
   const subtasks = Array.from({ length: parallelism }, (): OperatorStateRestore[] => []);
   let firstOfLonger = 0;
-  for (const { name, mode, shares } of statesOf(parts)) {
+  for (const { name, mode, type, shares } of statesOf(parts)) {
     const all = shares.flatMap((share) => share ?? []);
     const runs =
       mode === 'list' && parts.length !== parallelism
@@ -78,7 +79,7 @@ function redistributeOperatorStates(
           : mode === 'broadcast'
             ? broadcastShare(shares, subtask, parallelism)
             : ((runs ?? shares)[subtask] ?? []);
-      states.push({ name, mode, items });
+      states.push({ name, mode, ...type, items });
     }
   }
   return subtasks;
@@ -117,11 +118,15 @@ function broadcastShare(
 function statesOf(parts: readonly (StoredPart | null)[]): readonly StoredState[] {
   const states = new Map<string, StoredState>();
   for (const [subtask, part] of parts.entries()) {
-    for (const { name, mode, items } of part?.snapshot.operatorStates ?? []) {
+    for (const { name, mode, items, version, schema } of part?.snapshot.operatorStates ?? []) {
       const key = `${mode} ${name}`;
       let state = states.get(key);
       if (state === undefined) {
-        state = { name, mode, shares: parts.map(() => null) };
+        const type = {
+          ...(version === undefined ? {} : { version }),
+          ...(schema === undefined ? {} : { schema }),
+        };
+        state = { name, mode, type, shares: parts.map(() => null) };
         states.set(key, state);
       }
       state.shares[subtask] = items.map((section) => itemOf(part, section));

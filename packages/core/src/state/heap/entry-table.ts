@@ -20,6 +20,10 @@ import { LazySnapshots } from '../lazy-snapshots.ts';
 import type { MapKey } from '../map-key.ts';
 import { mapKeyOf, withTupleKeys } from '../map-key.ts';
 import { EMPTY, Entry } from './entry.ts';
+import { Unmigrated } from './unmigrated.ts';
+
+/** Below that of every snapshot: such an entry counts as outdated, and touching it migrates it. */
+const UNMIGRATED_VERSION = -1;
 
 /** A `Map` takes no more entries than this. */
 const MAP_ENTRIES_MAX = 2 ** 24 - 1;
@@ -106,7 +110,9 @@ export class EntryTable {
   insert(key: KeyValue, keyGroup: number, contents: readonly unknown[]): boolean {
     const mapKey = mapKeyOf(key);
     if (this.#first.has(mapKey) || this.#findBeyondFirst(mapKey) !== null) return false;
-    const entry = new Entry(key, keyGroup, this.#snapshots.version);
+    const isCurrent = contents.every((content) => !(content instanceof Unmigrated));
+    const version = isCurrent ? this.#snapshots.version : UNMIGRATED_VERSION;
+    const entry = new Entry(key, keyGroup, version);
     for (const [slot, content] of contents.entries())
       if (content !== EMPTY) entry.set(slot, content);
     this.#put(mapKey, entry);
@@ -134,6 +140,7 @@ export class EntryTable {
   }
 
   #settle(entry: Entry): void {
+    if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
     if (this.#snapshots.isWanted(entry.version)) {
       const parts = this.#parts;
       let length = 0;
@@ -149,6 +156,15 @@ export class EntryTable {
       this.#snapshots.add(entry.version, entry.keyGroup, parts);
     }
     entry.version = this.#snapshots.version;
+  }
+
+  /** Before anything sees it: neither a record nor a snapshot meets the type of an older job. */
+  #migrate(entry: Entry): void {
+    for (let slot = 0; slot < this.states.length; slot++) {
+      const content = entry.get(slot);
+      if (content instanceof Unmigrated)
+        entry.set(slot, content.migrate(` under key ${String(entry.key)}`));
+    }
   }
 
   #create(): Entry {

@@ -5,8 +5,8 @@
  */
 import type { KeyValue } from '../../api/functions.ts';
 import type { KeyedStateDescriptor, StateDeclaration, StateDescriptor } from '../../api/state.ts';
+import type { StateEvolution } from '../../api/state-evolution.ts';
 import { assert, unreachable } from '../../base/assert.ts';
-import { StateMigrationError } from '../../base/errors.ts';
 import type { KeyedStateMeta } from '../../protocol/snapshot.ts';
 import type {
   KeyedSnapshotCursor,
@@ -15,9 +15,12 @@ import type {
 } from '../keyed-state-backend.ts';
 import type { MapKey } from '../map-key.ts';
 import { withMapKeys } from '../map-key.ts';
+import type { Evolve } from '../state-evolution.ts';
+import { evolutionOf, schemaText, versionOf } from '../state-evolution.ts';
 import { EMPTY } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
 import type { Slot } from './keyed-states.ts';
+import { Unmigrated } from './unmigrated.ts';
 import {
   HeapAggregatingState,
   HeapListState,
@@ -26,8 +29,12 @@ import {
   HeapValueState,
 } from './keyed-states.ts';
 
-/** Of the user's type; grows once users can declare it. */
-const STATE_VERSION = 1;
+/** Where a stored state goes. */
+export interface StoredSlot {
+  readonly index: number;
+  /** `null`: its values are read as they are. */
+  readonly evolve: Evolve | null;
+}
 
 export interface HeapBackendOptions {
   readonly maxParallelism: number;
@@ -47,6 +54,8 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
   readonly operatorName: string;
   readonly #table: EntryTable;
   readonly #freeze: boolean;
+  /** One per slot. */
+  readonly #evolutions: (StateEvolution<unknown> | undefined)[] = [];
 
   constructor(options: HeapBackendOptions) {
     this.keyGroups = options.keyGroups;
@@ -99,46 +108,39 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
 
   /**
    * Prepares for entries of a snapshot with these states: tells for each stored state the slot it
-   * goes to, or null when it is declared no more. Throws `StateMigrationError` when one was stored
-   * as another kind than it is declared.
+   * goes to, or null when it is declared no more. Throws `StateMigrationError` when one cannot be
+   * read as it is declared.
    */
-  slotsOf(stored: readonly KeyedStateMeta[]): readonly (number | null)[] {
-    return stored.map(({ name, kind }) => {
-      const slot = this.states.findIndex((state) => state.name === name);
-      if (slot < 0) return null;
-      const declared = this.states[slot]!;
-      if (declared.kind !== kind)
-        throw new StateMigrationError(
-          `state "${name}" of ${this.operatorName} was stored as ${kind} state and is declared as ` +
-            `${declared.kind} state; give the new state another name, or declare it as before`,
-          {
-            details: {
-              operator: this.operatorName,
-              state: name,
-              stored: kind,
-              declared: declared.kind,
-            },
-          },
-        );
-      return slot;
+  slotsOf(stored: readonly KeyedStateMeta[]): readonly (StoredSlot | null)[] {
+    return stored.map(({ name, kind, version, schema = null }) => {
+      const index = this.states.findIndex((state) => state.name === name);
+      if (index < 0) return null;
+      const declared = { kind: this.states[index]!.kind, evolution: this.#evolutions[index] };
+      const type = { name, kind, version, schema };
+      return { index, evolve: evolutionOf(this.operatorName, type, declared) };
     });
   }
 
   /**
    * Puts in an entry of a snapshot: its key, then index and content of each stored state in turn.
-   * `false` when the key has an entry already. An entry none of whose states is declared is
-   * dropped.
+   * `false` when the key has an entry already. An entry none of whose states is declared is dropped.
    */
-  insert(parts: readonly unknown[], keyGroup: number, slots: readonly (number | null)[]): boolean {
+  insert(
+    parts: readonly unknown[],
+    keyGroup: number,
+    slots: readonly (StoredSlot | null)[],
+  ): boolean {
     const contents: unknown[] = this.states.map(() => EMPTY);
     let isEmpty = true;
     for (let i = 1; i < parts.length; i += 2) {
       const slot = slots[parts[i] as number];
       assert(slot !== undefined, `an entry names state ${String(parts[i])} of ${slots.length}`);
       if (slot === null) continue;
-      const content = parts[i + 1];
-      const isMap = this.states[slot]!.kind === 'map';
-      contents[slot] = isMap ? withMapKeys(content as Map<MapKey, unknown>) : content;
+      const { index, evolve } = slot;
+      const { kind } = this.states[index]!;
+      const stored = parts[i + 1];
+      const content = kind === 'map' ? withMapKeys(stored as Map<MapKey, unknown>) : stored;
+      contents[index] = evolve === null ? content : new Unmigrated(content, kind, evolve);
       isEmpty = false;
     }
     return isEmpty || this.#table.insert(parts[0] as KeyValue, keyGroup, contents);
@@ -148,7 +150,11 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     const { states } = this.#table;
     const isNew = states.every((state) => state.name !== name);
     assert(isNew, `state "${name}" of ${this.operatorName} is declared twice`);
-    states.push({ name, kind: descriptor.kind, version: STATE_VERSION });
+    const { kind, evolution } = descriptor;
+    const schema = schemaText(evolution);
+    const version = versionOf(evolution);
+    states.push({ name, kind, version, ...(schema === null ? {} : { schema }) });
+    this.#evolutions.push(evolution);
     const slot: Slot = { table: this.#table, index: states.length - 1, freeze: this.#freeze };
     switch (descriptor.kind) {
       case 'value':

@@ -122,7 +122,7 @@ test('states that fit no more are refused when of another kind, dropped when not
   const { backend } = subtaskOf({ offsets: unionListState<number>() });
   throws(() => backend.restore([{ name: 'offsets', mode: 'list', items: [] }]), {
     code: 'STATE_INCOMPATIBLE',
-    message: /"offsets" of reader was stored as list operator state and is declared as union/,
+    message: /"offsets" of reader was stored as list state and is declared as union/,
   });
   deepStrictEqual(backend.restore([{ name: 'gone', mode: 'list', items: [1, 2] }]), [
     'state "gone" of reader is declared no more: its 2 items were dropped',

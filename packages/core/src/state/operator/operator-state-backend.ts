@@ -3,6 +3,7 @@
  * and not bound to keys, so a snapshot encodes it at once, one section an item: that is what lets
  * the JobManager deal items out anew without reading them.
  */
+import type { StateEvolution } from '../../api/state-evolution.ts';
 import type {
   OperatorStateDescriptor,
   StateDeclaration,
@@ -10,9 +11,11 @@ import type {
 } from '../../api/state.ts';
 import { assert } from '../../base/assert.ts';
 import { encodeValue } from '../../base/codec/value-codec.ts';
-import { SerializationError, StateMigrationError, messageOf } from '../../base/errors.ts';
+import { SerializationError, messageOf } from '../../base/errors.ts';
 import type { OperatorStateSnapshot } from '../../protocol/snapshot.ts';
 import type { SectionOutput } from '../keyed-state-backend.ts';
+import type { Evolve } from '../state-evolution.ts';
+import { evolutionOf, schemaText, versionOf } from '../state-evolution.ts';
 import { HeapBroadcastState } from './broadcast-state.ts';
 import { HeapOperatorListState } from './operator-list-state.ts';
 
@@ -29,6 +32,9 @@ export interface OperatorStateOptions {
 export interface RestoredOperatorState {
   readonly name: string;
   readonly mode: OperatorStateSnapshot['mode'];
+  /** As stored; 1 and none if absent. */
+  readonly version?: number;
+  readonly schema?: string;
   readonly items: readonly unknown[];
 }
 
@@ -38,6 +44,7 @@ export class OperatorStateBackend {
   readonly operatorName: string;
   readonly #options: OperatorStateOptions;
   readonly #states = new Map<string, OperatorState>();
+  readonly #evolutions = new Map<string, StateEvolution<unknown>>();
 
   constructor(options: OperatorStateOptions) {
     this.operatorName = options.operatorName;
@@ -52,6 +59,7 @@ export class OperatorStateBackend {
       assert(!this.#states.has(name), `state "${name}" of ${this.operatorName} is declared twice`);
       const state = this.#create(descriptor);
       this.#states.set(name, state);
+      if (descriptor.evolution !== undefined) this.#evolutions.set(name, descriptor.evolution);
       handles[name] = state;
     }
     return handles;
@@ -65,17 +73,19 @@ export class OperatorStateBackend {
     return Array.from(this.#states, ([name, state]) => ({
       name,
       mode: state.mode,
+      ...this.#typeOf(name),
       items: state.ownItems().map((item) => output.append(this.#encode(name, item), 1)),
     }));
   }
 
   /**
    * Adds the items of an earlier snapshot, in order, and gives warnings: one for each state
-   * that is declared no more. Throws `StateMigrationError` when one was stored as another kind.
+   * that is declared no more. Throws `StateMigrationError` when one cannot be read as it is
+   * declared. Items of an older type are migrated here and now: they are few.
    */
   restore(stored: readonly RestoredOperatorState[]): readonly string[] {
     const warnings: string[] = [];
-    for (const { name, mode, items } of stored) {
+    for (const { name, mode, items, version = 1, schema = null } of stored) {
       const state = this.#states.get(name);
       if (state === undefined) {
         warnings.push(
@@ -84,8 +94,10 @@ export class OperatorStateBackend {
         );
         continue;
       }
-      if (state.mode !== mode) throw this.#otherKind(name, mode, state.mode);
-      state.restore(items);
+      const type = { name, kind: mode, version, schema };
+      const declared = { kind: state.mode, evolution: this.#evolutions.get(name) };
+      const evolve = evolutionOf(this.operatorName, type, declared);
+      state.restore(evolve === null ? items : items.map((item) => evolved(item, mode, evolve)));
     }
     return warnings;
   }
@@ -105,13 +117,20 @@ export class OperatorStateBackend {
     }
   }
 
-  #otherKind(name: string, stored: string, declared: string): StateMigrationError {
-    return new StateMigrationError(
-      `state "${name}" of ${this.operatorName} was stored as ${stored} operator state and is ` +
-        `declared as ${declared} state; give the new state another name, or declare it as before`,
-      { details: { operator: this.operatorName, state: name, stored, declared } },
-    );
+  /** Left out where nothing is declared, so that most snapshots stay as they were. */
+  #typeOf(name: string): Pick<OperatorStateSnapshot, 'version' | 'schema'> {
+    const evolution = this.#evolutions.get(name);
+    if (evolution === undefined) return {};
+    const schema = schemaText(evolution);
+    return { version: versionOf(evolution), ...(schema === null ? {} : { schema }) };
   }
+}
+
+/** An item of broadcast state is a key with its value; keys do not migrate. */
+function evolved(item: unknown, mode: OperatorStateSnapshot['mode'], evolve: Evolve): unknown {
+  if (mode !== 'broadcast') return evolve(item, '');
+  const [key, value] = item as readonly [unknown, unknown];
+  return [key, evolve(value, ` under key ${String(key)}`)];
 }
 
 function isOperatorState(descriptor: StateDescriptor): descriptor is OperatorStateDescriptor {

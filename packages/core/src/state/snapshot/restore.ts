@@ -67,14 +67,15 @@ export async function restoreOperatorState(
   const readers = new ReaderCache(env);
   try {
     const states: RestoredOperatorState[] = [];
-    for (const { name, mode, items } of restores) {
+    for (const { name, mode, items, version = 1, schema } of restores) {
       const decoded: unknown[] = [];
       for (const { data, section } of items) {
         const reader = await readers.get(data);
         const what = `state "${name}" of ${backend.operatorName}`;
         decoded.push(decodeValue(await reader.read(section, what)));
       }
-      states.push({ name, mode, items: decoded });
+      const type = schema === undefined ? { version } : { version, schema };
+      states.push({ name, mode, ...type, items: decoded });
     }
     return backend.restore(states);
   } finally {
