@@ -1,3 +1,7 @@
+/**
+ * `kafkaSink`: the options of a sink, their defaults and limits, and which writer and committer a
+ * delivery guarantee means. Called by users while they build the graph; opens no connection.
+ */
 import { ConfigurationError, TwoPhaseCommitSink } from '@weir/core';
 import type {
   CommitterContext,

@@ -1,3 +1,7 @@
+/**
+ * `kafkaSource`: the options of a source, their defaults and limits, and the enumerator and readers
+ * made of them. Called by users while they build the graph; opens no connection.
+ */
 import { ConfigurationError } from '@weir/core';
 import type { Source } from '@weir/core';
 import type { Connect } from './client/broker-connection.ts';

@@ -1,3 +1,7 @@
+/**
+ * What a deserializer is given: one record, read from the fetched bytes when it is asked for. The
+ * source makes one per partition and moves the cursor below it, so reading costs no objects.
+ */
 import type { RecordHeader } from '../records/batch-builder.ts';
 import type { RecordCursor } from '../records/record-cursor.ts';
 

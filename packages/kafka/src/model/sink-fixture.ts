@@ -2,7 +2,6 @@
 import type {
   CommitterContext,
   Committer,
-  PreparedCommit,
   SinkRecovery,
   SinkWriter,
   SinkWriterContext,
@@ -21,7 +20,6 @@ import { AutoClock } from './auto-clock.ts';
 import { ModelBroker } from './model-broker.ts';
 
 export type KafkaWriter = SinkWriter<string, never, KafkaCommittable>;
-export type Prepared = PreparedCommit<never, KafkaCommittable>;
 export type KafkaCommitter = Committer<KafkaCommittable, never>;
 
 export const JOB_ID: string = 'a'.repeat(32);

@@ -69,7 +69,7 @@ test('a recycled id with a newer open transaction is told as superseded (failure
   assert.match(world.logged.join('\n'), /cannot be proven/);
 });
 
-test('a commit at the last epoch is resolved when recovery repeats it (failure 4) [R070]', async () => {
+test('a commit at the last epoch is resolved when it is repeated (failure 4) [R070]', async () => {
   const world = newWorld();
   const sink = sinkOf(world);
   const writer = await openWriter(world, sink);
@@ -90,7 +90,7 @@ test('a commit at the last epoch is resolved when recovery repeats it (failure 4
   assert.equal(next.epoch, 0);
 });
 
-test('an id the broker has expired ends the job once, with a clear choice (failure 5) [R065]', async () => {
+test('an expired id ends the job once, with a clear choice (failure 5) [R065]', async () => {
   const world = newWorld();
   const sink = sinkOf(world);
   const writer = await openWriter(world, sink);
@@ -146,7 +146,7 @@ test('under frequent checkpoints the broker knows few ids (failure 7)', async ()
   assert.ok(world.broker.coordinator.idCount <= 8, `${world.broker.coordinator.idCount} ids`);
 });
 
-test('a crash before the first checkpoint leaves nothing open after a rescaling (failure 8)', async () => {
+test('an early crash and a rescaling leave nothing open (failure 8)', async () => {
   const world = newWorld();
   const sink = sinkOf(world);
   for (const subtask of [0, 1, 2, 3]) {
@@ -186,7 +186,7 @@ test('recovery touches neither live siblings nor newer attempts', async () => {
   );
 });
 
-test("a time-out above the broker's maximum fails at the start, naming both (failure 9) [R067]", async () => {
+test("a time-out above the broker's fails early, naming both (failure 9) [R067]", async () => {
   const world = newWorld(1, 900_000);
   const sink = sinkOf(world, { transactionTimeoutMs: 3_600_000 });
   await assert.rejects(
@@ -238,7 +238,7 @@ test('an unexpected answer to a commit fails, it is not passed over (failure 12)
   );
 });
 
-test('one transaction that is lost does not keep the others from committing (failure 13)', async () => {
+test('a lost transaction does not keep the others from committing (failure 13)', async () => {
   const world = newWorld();
   const sink = sinkOf(world);
   const writer = await openWriter(world, sink);

@@ -17,8 +17,8 @@ export function byTopic<Q extends { readonly topic: string }, P>(
 
 export function recordTooLarge(what: string, batchBytes: number): KafkaError {
   return new KafkaError(
-    `Kafka refuses ${what}: a batch of ${batchBytes} bytes is above the topic's max.message.bytes; ` +
-      'raise it, or lower batchSizeBytes if no single record is that large',
+    `Kafka refuses ${what}: a batch of ${batchBytes} bytes is above the topic's max.message.bytes` +
+      '; raise it, or lower batchSizeBytes if no single record is that large',
     { isTransient: false, errorCode: 10 },
   );
 }

@@ -187,8 +187,8 @@ export class Fetcher {
 
 export function recreatedTopic(topic: string, known: string, found: string): KafkaError {
   return new KafkaError(
-    `topic ${topic} was deleted and made anew (its id was ${known} and is ${found}), so the stored ` +
-      'offsets mean other records; start without the old state, or read from another topic',
+    `topic ${topic} was deleted and made anew (its id was ${known} and is ${found}), so the ` +
+      'stored offsets mean other records; start without the old state, or read from another topic',
     { isTransient: false, errorCode: codes.UNKNOWN_TOPIC_ID },
   );
 }

@@ -10,7 +10,7 @@ function endsJob(message: RegExp) {
     isWeirError(error) && error.kind === 'user' && message.test(error.message);
 }
 
-test('a restored position wins over the start that is configured, and nothing is read twice [R004]', async () => {
+test('a restored position wins over the configured start, nothing repeats [R004]', async () => {
   const world = newWorld();
   append(world, 0, '1', '2', '3');
   const first = new SourceRun(world);
@@ -25,7 +25,7 @@ test('a restored position wins over the start that is configured, and nothing is
   await second.close();
 });
 
-test('a start at the end of an empty partition is a number in the snapshot (failure 20) [R032]', async () => {
+test('the end of an empty partition, as a start, is a number (failure 20) [R032]', async () => {
   const world = newWorld(3);
   append(world, 0, 'old a');
   append(world, 1, 'old b');
@@ -57,7 +57,7 @@ test('partitions that were found and not yet read keep their start (failure 21)'
   await second.close();
 });
 
-test('a position that no longer exists ends the job with what would be lost (failure 22) [R040]', async () => {
+test('a position that is gone ends the job, telling the loss (failure 22) [R040]', async () => {
   const world = newWorld();
   append(world, 0, '0', '1', '2', '3', '4');
   const first = new SourceRun(world);
@@ -183,7 +183,7 @@ test('a bounded source reads what was there at the start and ends', async () => 
   await run.close();
 });
 
-test('a subtask without a partition is not at the end while the source is unbounded (failure 23)', async () => {
+test('a subtask of an unbounded source does not end without a partition (failure 23)', async () => {
   const world = newWorld(1);
   append(world, 0, 'a');
   const run = new SourceRun(world, {}, { parallelism: 4 });

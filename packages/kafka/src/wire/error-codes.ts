@@ -18,7 +18,6 @@ export const INVALID_PRODUCER_ID_MAPPING = 49;
 export const INVALID_TRANSACTION_TIMEOUT = 50;
 export const CONCURRENT_TRANSACTIONS = 51;
 export const UNKNOWN_PRODUCER_ID = 59;
-export const UNKNOWN_LEADER_EPOCH = 75;
 export const PRODUCER_FENCED = 90;
 export const UNKNOWN_TOPIC_ID = 100;
 export const INCONSISTENT_TOPIC_ID = 103;
