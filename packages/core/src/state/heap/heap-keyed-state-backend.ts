@@ -123,7 +123,7 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
 
   /**
    * Puts in an entry of a snapshot: its key, then index and content of each stored state in turn.
-   * `false` when the key has an entry already. An entry none of whose states is declared is dropped.
+   * `false` when the key has an entry already. An entry without a declared state is dropped.
    */
   insert(
     parts: readonly unknown[],

@@ -89,8 +89,8 @@ export class OperatorStateBackend {
       const state = this.#states.get(name);
       if (state === undefined) {
         warnings.push(
-          `state "${name}" of ${this.operatorName} is declared no more: its ${items.length} items ` +
-            'were dropped',
+          `state "${name}" of ${this.operatorName} is declared no more: its ${items.length} ` +
+            'items were dropped',
         );
         continue;
       }

@@ -113,15 +113,16 @@ function checkKeyGroup(key: KeyValue, keyGroup: number, backend: HeapKeyedStateB
   if (expected === keyGroup) return;
   throw new StateCorruptionError(
     `a key of ${backend.operatorName} is stored in key group ${keyGroup} and belongs to ` +
-      `${expected} of ${backend.maxParallelism}; restore with the maximum parallelism of the snapshot`,
+      `${expected} of ${backend.maxParallelism}; restore with the maximum parallelism of the ` +
+      'snapshot',
     { details: { operator: backend.operatorName, key: String(key), keyGroup, expected } },
   );
 }
 
 function keyTwice(key: KeyValue, backend: HeapKeyedStateBackend): StateCorruptionError {
   return new StateCorruptionError(
-    `key ${String(key)} of ${backend.operatorName} is in the snapshot twice; restore from another ` +
-      'snapshot',
+    `key ${String(key)} of ${backend.operatorName} is in the snapshot twice; restore from ` +
+      'another snapshot',
     { details: { operator: backend.operatorName, key: String(key) } },
   );
 }
