@@ -95,7 +95,10 @@ test('the command line finds a run through the data folder, and operates it', as
   assert.equal(noFolder.code, 1);
   assert.match(
     noFolder.error,
-    /Config key \[execution.checkpointing.savepoint-dir\] is not set. Property \[target-directory\]/,
+    new RegExp(
+      String.raw`Config key \[execution.checkpointing.savepoint-dir\] is not set. ` +
+        String.raw`Property \[target-directory\]`,
+    ),
   );
   const savepoint = await weir('savepoint', jobId, join(data, 'sp'));
   assert.match(

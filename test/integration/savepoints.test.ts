@@ -319,7 +319,7 @@ function stuckUntil(ledger: Ledger<string>, then: Promise<void>): Sink<string> {
 }
 
 for (const drain of [false, true])
-  test(`a stop that fails half way lets the job go on, drain: ${drain} [I-39] [R044]`, async (t) => {
+  test(`a stop that fails midway lets the job go on, drain: ${drain} [I-39] [R044]`, async (t) => {
     const directory = await folder(t);
     const ledger = new Ledger<string>();
     const values = range(0, 60);

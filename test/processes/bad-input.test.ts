@@ -6,8 +6,10 @@ import { finishedFiles } from '../../tools/exactly-once/recount.ts';
 import { place } from './weir.ts';
 import type { Ended, Place } from './weir.ts';
 
+// One line, since places in the job file are part of what is checked.
 const IMPORTS =
-  "import { basePath, fileSink, fileSource, fromCollection, job, lines, ndjson, type, valueState } from '@weir/core';\n";
+  'import { basePath, fileSink, fileSource, fromCollection, job, lines, ndjson, type, ' +
+  "valueState } from '@weir/core';\n";
 
 /** A job file with these lines as the body of its function. */
 function jobOf(at: Place, name: string, body: string): string {
@@ -59,13 +61,19 @@ for (const [what, text, message] of MODULES)
 const GRAPHS: readonly (readonly [string, string, RegExp])[] = [
   [
     'builds another graph when it is evaluated again',
-    "env.fromSource(fromCollection([1]), { uid: 's' }).map((x) => x).uid(`m${Math.random()}`).print();",
+    "env.fromSource(fromCollection([1]), { uid: 's' })" +
+      '.map((x) => x).uid(`m${Math.random()}`).print();',
     /PLAN_CHANGED\]: job "subject" built another graph when it was evaluated again/,
   ],
   [
     'gives two operators one uid',
-    "env.fromSource(fromCollection([1]), { uid: 's' })\n.map((x) => x).uid('m')\n.map((x) => x).uid('m').print();",
-    /UID_DUPLICATE\]: the operators "Map" \(job\.ts:4\) and "Map" \(job\.ts:5\) have the same uid "m"/,
+    "env.fromSource(fromCollection([1]), { uid: 's' })\n" +
+      ".map((x) => x).uid('m')\n" +
+      ".map((x) => x).uid('m').print();",
+    new RegExp(
+      String.raw`UID_DUPLICATE\]: the operators "Map" \(job\.ts:4\) and "Map" \(job\.ts:5\) ` +
+        'have the same uid "m"',
+    ),
   ],
   [
     'has no operators',
@@ -99,7 +107,10 @@ test('wrong settings are told with key, origin and what is meant', async (t) => 
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [
       [],
-      /CONFIG_INVALID\]: execution\.checkpointing\.intervall \(weir\.yaml\).*did you mean "execution\.checkpointing\.interval"/,
+      new RegExp(
+        String.raw`CONFIG_INVALID\]: execution\.checkpointing\.intervall \(weir\.yaml\).*` +
+          String.raw`did you mean "execution\.checkpointing\.interval"`,
+      ),
     ],
     [['--config', 'broken.yaml'], /CONFIG_INVALID\]: broken\.yaml is not valid YAML: .*line 2/],
     [['--config', 'gone.yaml'], /ARGUMENT_INVALID\]: there is no configuration file gone\.yaml/],
@@ -143,7 +154,8 @@ test('input that is missing or cannot be read is told with its path', async (t) 
   ];
   for (const [path, message] of cases) {
     const body = `env.enableCheckpointing('1s');
-      env.fromSource(fileSource({ path: ${JSON.stringify(path)}, format: lines() }), { uid: 's' }).print();`;
+      const input = fileSource({ path: ${JSON.stringify(path)}, format: lines() });
+      env.fromSource(input, { uid: 's' }).print();`;
     const ended = await at.run(['run', '--fresh', jobOf(at, 'job.ts', body)]);
     assert.match(ended.err, message);
     // A pattern that fits nothing, like an empty folder, is an input without records.
@@ -159,8 +171,10 @@ function malformedJob(at: Place, policy: string): string {
     at,
     'job.ts',
     `env.enableCheckpointing('50ms');
-    env.fromSource(fileSource({ path: 'in.ndjson', format: ndjson<unknown>(), onMalformed: ${policy}, rate: 700 }), { uid: 's' })
-      .sinkTo(fileSink({ path: 'out', format: ndjson<unknown>(), bucket: basePath() })).uid('out');`,
+    const format = ndjson<unknown>();
+    const onMalformed = ${policy};
+    env.fromSource(fileSource({ path: 'in.ndjson', format, onMalformed, rate: 700 }), { uid: 's' })
+      .sinkTo(fileSink({ path: 'out', format, bucket: basePath() })).uid('out');`,
   );
 }
 
@@ -171,7 +185,7 @@ function linesBelow(folder: string): string[] {
     .toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-test('a malformed line that fails three times ends the job with file and byte [R107]', async (t) => {
+test('a malformed line failing three times ends the job with file and byte [R107]', async (t) => {
   const at = place(t);
   const ended = await at.run(['run', malformedJob(at, "'fail'")]);
   assertTold(
@@ -229,12 +243,15 @@ const RECORDS: readonly (readonly [string, string, RegExp])[] = [
   ],
   [
     'without a key',
-    ".keyBy((x) => (x > 1 ? x : (undefined as never))).process({ emits: type<number>(), onElement: (x, c) => c.emit(x) }).uid('m').print();",
+    '.keyBy((x) => (x > 1 ? x : (undefined as never)))' +
+      ".process({ emits: type<number>(), onElement: (x, c) => c.emit(x) }).uid('m').print();",
     /JOB_FAILED\]: .*key selector behind operator "s" returned undefined; a key must be/,
   ],
   [
     'whose state cannot be stored',
-    `.rebalance().keyBy((x) => x).process({ emits: type<number>(), state: { held: valueState<unknown>() },
+    `.rebalance().keyBy((x) => x).process({
+      emits: type<number>(),
+      state: { held: valueState<unknown>() },
       onElement(x, c) { c.state.held.update({ p: { fn: () => x } }); } }).uid('m').print();`,
     /JOB_FAILED\]: .*state "held" of m under key \d: cannot store a function \(at .*p\.fn\)/,
   ],

@@ -60,7 +60,7 @@ test('after kills and an end the disk holds results and nothing else [R076]', as
   assert.deepEqual(readdirSync(at.path('tmp')), []);
 });
 
-test('what is kept on disk after a kill is what retained checkpoints refer to [R103]', async (t) => {
+test('what is on disk after a kill is what retained checkpoints refer to [R103]', async (t) => {
   const at = place(t);
   at.write('input.txt', someText(1500));
   const options = [

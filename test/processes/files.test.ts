@@ -20,15 +20,17 @@ import { assertExact, checkpointAfter, newestCheckpoint, someText, startWords } 
 
 const RATE = 1000;
 
-/** Rolls a part file at each checkpoint and at a size, so that there are pending and finished ones. */
+/** Rolls a part file at each checkpoint and at a size, so there are pending and finished ones. */
 function rollingJob(at: Place, rolling: string): string {
   return at.job(
     'rolling.ts',
     `import { basePath, fileSink, fileSource, job, lines } from '@weir/core';
 export default job('rolling', (env) => {
   env.enableCheckpointing('100ms');
-  env.fromSource(fileSource({ path: 'input.txt', format: lines(), rate: ${RATE} }), { uid: 'lines' })
-    .sinkTo(fileSink({ path: 'output', format: lines(), bucket: basePath(), rolling: ${rolling} })).uid('out');
+  const format = lines();
+  const rolling = ${rolling};
+  env.fromSource(fileSource({ path: 'input.txt', format, rate: ${RATE} }), { uid: 'lines' })
+    .sinkTo(fileSink({ path: 'output', format, bucket: basePath(), rolling })).uid('out');
 });
 `,
   );
@@ -101,7 +103,7 @@ test('a rerun publishes the same content once, and orphans are never seen [R076]
   assert.deepEqual(unfinished(at), []);
 });
 
-test('a bounded job without checkpoints publishes at its end, and nothing when killed [R077]', async (t) => {
+test('a job without checkpoints publishes at its end, nothing when killed [R077]', async (t) => {
   const at = place(t);
   at.write('input.txt', numbers(1000));
   const job = at.job(
@@ -132,7 +134,7 @@ async function killedRolling(at: Place): Promise<{ job: string; open: string[] }
   return { job, open };
 }
 
-test('a restore is refused when files of the checkpoint are gone or changed, and changes nothing [R112]', async (t) => {
+test('a restore whose files are gone or changed is refused, changing nothing [R112]', async (t) => {
   const at = place(t);
   const { job, open } = await killedRolling(at);
   const before = readdirSync(at.path('output')).toSorted();
@@ -174,7 +176,7 @@ test('a restore is refused when files of the checkpoint are gone or changed, and
   );
 });
 
-test('input that shrank or vanished since a checkpoint is refused, and read when it is back', async (t) => {
+test('input that shrank or vanished is refused, and read when it is back', async (t) => {
   const at = place(t);
   at.write('input.txt', someText(900));
   const text = readFileSync(at.path('input.txt'));

@@ -21,7 +21,7 @@ function assertRefused(ended: Ended, exitCode: number, message: RegExp): void {
   assert.doesNotMatch(ended.err, /^\s+at /m);
 }
 
-test('SIGTERM and SIGINT suspend a run with their exit codes, and the next start resumes', async (t) => {
+test('SIGTERM and SIGINT suspend a run, each with its exit code; a start resumes', async (t) => {
   const at = place(t);
   at.write('input.txt', someText(900));
   for (const [signal, exitCode] of [
@@ -40,7 +40,7 @@ test('SIGTERM and SIGINT suspend a run with their exit codes, and the next start
   assertExact(at);
 });
 
-test('a second run of the same job is refused while the first lives, not after its kill', async (t) => {
+test('a second run of a job is refused while the first lives, not after its kill', async (t) => {
   const at = place(t);
   at.write('input.txt', someText(900));
   const first = startWords(at, { rate: 1000 });
@@ -180,7 +180,7 @@ test('the same snapshot can be started from more than once with -s', async (t) =
   }
 });
 
-test('an input that grew while nothing ran is read from where the run stopped [R004]', async (t) => {
+test('an input that grew meanwhile is read from where the run stopped [R004]', async (t) => {
   const at = place(t);
   at.write('input.txt', someText(900));
   const first = startWords(at, { rate: 1000, parallelism: 1 });

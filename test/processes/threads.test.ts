@@ -19,6 +19,8 @@ function faultyJob(at: Place, fault: string): string {
 import { basePath, fileSink, fileSource, job, lines, ndjson, type, valueState } from '@weir/core';
 
 const FLAG = ${JSON.stringify(at.path('happened'))};
+const INPUT = ${JSON.stringify(at.path('numbers.txt'))};
+const OUTPUT = ${JSON.stringify(at.path('output'))};
 
 function fault(): void {
   if (existsSync(FLAG)) return;
@@ -29,7 +31,7 @@ function fault(): void {
 export default job('faulty', (env) => {
   env.enableCheckpointing('100ms');
   env
-    .fromSource(fileSource({ path: ${JSON.stringify(at.path('numbers.txt'))}, format: lines(), rate: 2000 }), { uid: 'numbers' })
+    .fromSource(fileSource({ path: INPUT, format: lines(), rate: 2000 }), { uid: 'numbers' })
     .map((line) => Number(line)).uid('parsed')
     .keyBy((value) => value % 7)
     .process({
@@ -43,7 +45,7 @@ export default job('faulty', (env) => {
       },
     })
     .uid('numbered')
-    .sinkTo(fileSink({ path: ${JSON.stringify(at.path('output'))}, format: ndjson<object>(), bucket: basePath() }))
+    .sinkTo(fileSink({ path: OUTPUT, format: ndjson<object>(), bucket: basePath() }))
     .uid('out');
 });
 `,
@@ -104,7 +106,7 @@ for (const [name, fault, message] of FAULTS)
     assertExact(at);
   });
 
-test('a function that blocks its thread is named, and its slot restarted in the end [R113]', async (t) => {
+test('a function that blocks its thread is named, then its slot restarted [R113]', async (t) => {
   const at = place(t);
   const job = faultyJob(at, 'for (;;);');
   const options = ['-p', '2', '-Dweir.task.stall-timeout=3s'];
@@ -116,7 +118,10 @@ test('a function that blocks its thread is named, and its slot restarted in the 
     job,
   ]);
   await weir.said(
-    /slow operator: operator "numbered" at .*faulty\.ts:\d+ has blocked the thread of slot \d for 1\.\d s/,
+    new RegExp(
+      String.raw`slow operator: operator "numbered" at .*faulty\.ts:\d+ has blocked ` +
+        String.raw`the thread of slot \d for 1\.\d s`,
+    ),
   );
   const { code, output } = await weir.ended;
   assert.equal(code, 0, output);
