@@ -7,8 +7,8 @@
 import { valueState } from '@weir/core';
 import type { ValueState } from '@weir/core';
 import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
-import { HeapKeyedStateBackend } from '../../packages/core/src/state/heap/heap-keyed-state-backend.ts';
-import { SubtaskSnapshotWriter } from '../../packages/core/src/state/snapshot/subtask-snapshot-writer.ts';
+import { HeapKeyedStateBackend } from '@weir/core/internal/state/heap/heap-keyed-state-backend';
+import { SubtaskSnapshotWriter } from '@weir/core/internal/state/snapshot/subtask-snapshot-writer';
 import { LocalFileSystem } from '../../packages/core/src/storage/local-file-system.ts';
 import { withFolder } from '../support/compare.ts';
 import type { Measured, Row } from '../support/row.ts';

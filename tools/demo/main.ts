@@ -38,8 +38,15 @@ async function demo(folder: string): Promise<boolean> {
   const start = (): WeirProcess =>
     startWeir({
       args: [
-        ...['-p', '2', WORD_COUNT, '--input', input, '--output', output],
-        ...['--rate', String(LINES_PER_SECOND)],
+        '-p',
+        '2',
+        WORD_COUNT,
+        '--input',
+        input,
+        '--output',
+        output,
+        '--rate',
+        String(LINES_PER_SECOND),
       ],
       cwd: folder,
       dataDirectory,

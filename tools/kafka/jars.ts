@@ -24,11 +24,6 @@ function cacheFolder(): string {
   return WEIR_KAFKA_CACHE ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'weir', 'kafka');
 }
 
-/** The version of Kafka that the pom names. */
-export function kafkaVersion(): string {
-  return /kafka_2\.13<\/artifactId>\s*<version>([^<]+)/.exec(readFileSync(POM, 'utf8'))?.[1] ?? '?';
-}
-
 export async function kafkaJars(): Promise<Jars> {
   const digest = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12);
   const folder = join(cacheFolder(), digest);

@@ -74,8 +74,15 @@ async function oneRun(folder: string, random: Random, sums: Sums): Promise<boole
   const start = (parallelism: number): WeirProcess =>
     startWeir({
       args: [
-        ...['-p', String(parallelism), WORD_COUNT, '--input', input, '--output', output],
-        ...['--rate', String(LINES_PER_SECOND)],
+        '-p',
+        String(parallelism),
+        WORD_COUNT,
+        '--input',
+        input,
+        '--output',
+        output,
+        '--rate',
+        String(LINES_PER_SECOND),
       ],
       cwd: folder,
       dataDirectory,
