@@ -5,11 +5,13 @@
  * commit: a proxy holds the commit back until the process is dead. Then Kafka's own consumer at
  * read_committed is held against a plain recount. Exit code 1 if anything was lost or doubled.
  */
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
 import { tcpConnect } from '../../packages/kafka/src/client/broker-connection.ts';
 import { KafkaCluster } from '../../packages/kafka/src/client/cluster.ts';
@@ -33,6 +35,7 @@ const PARTITIONS = 4;
 const KILLS = 3;
 /** The kill that comes between pre-commit and commit. */
 const PENDING_KILL = 2;
+const WEIR = fileURLToPath(new URL('../../packages/core/bin/weir.js', import.meta.url));
 const JOB = fileURLToPath(new URL('../../examples/kafka-running-totals.ts', import.meta.url));
 
 function say(text: string): void {
@@ -47,14 +50,28 @@ interface Demo {
   readonly folder: string;
 }
 
-function startJob({ proxy, folder, dataDirectory }: Demo): WeirProcess {
+function jobWords({ proxy }: Demo): string[] {
   const topics = ['--orders', 'orders', '--totals', 'totals', '--until-end'];
+  return [JOB, '--bootstrap', `127.0.0.1:${proxy.port}`, ...topics];
+}
+
+function startJob(demo: Demo): WeirProcess {
+  const { folder, dataDirectory } = demo;
   return startWeir({
-    args: ['-p', '2', JOB, '--bootstrap', `127.0.0.1:${proxy.port}`, ...topics],
+    args: ['-p', '2', ...jobWords(demo)],
     cwd: folder,
     dataDirectory,
     show: true,
   });
+}
+
+async function weirTx(demo: Demo, action: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [WEIR, 'tx', action, ...jobWords(demo)],
+    { cwd: demo.folder, env: { ...process.env, WEIR_DATA_DIR: demo.dataDirectory } },
+  );
+  return stdout.trimEnd();
 }
 
 /** Kills after the next checkpoint; false when the job ended first. */
@@ -71,7 +88,7 @@ async function killAfterCheckpoint(demo: Demo, weir: WeirProcess): Promise<boole
 
 /** Kills when a checkpoint is complete and its commit is on the way and has not arrived. */
 async function killBeforeCommit(demo: Demo, weir: WeirProcess): Promise<boolean> {
-  const { proxy, cluster, dataDirectory } = demo;
+  const { proxy, dataDirectory } = demo;
   // What was pending before is committed while the job starts, so the first checkpoint must pass.
   const before = completedCheckpoints(dataDirectory).at(-1) ?? 0;
   if ((await newCheckpoint(weir, dataDirectory, before)) === null) return false;
@@ -86,10 +103,9 @@ async function killBeforeCommit(demo: Demo, weir: WeirProcess): Promise<boolean>
   while (held === 0 && !isOver) await sleep(1);
   if (!(await kill9(weir))) return false;
   const checkpoint = completedCheckpoints(dataDirectory).at(-1);
-  say(`demo: kill -9 between pre-commit and commit of checkpoint ${checkpoint}; still pending:`);
-  for (const { transactionalId, state } of await openTransactions(cluster, 'weir'))
-    say(`demo:   ${transactionalId}  ${state}`);
   proxy.verdict = () => 'forward';
+  say(`demo: kill -9 between pre-commit and commit of checkpoint ${checkpoint}; weir tx explain:`);
+  say(await weirTx(demo, 'explain'));
   return true;
 }
 

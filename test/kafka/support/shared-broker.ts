@@ -7,8 +7,27 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { startBroker } from '../../../tools/kafka/broker.ts';
 import type { Broker } from '../../../tools/kafka/broker.ts';
+import { KafkaProxy } from '../../../tools/kafka/proxy.ts';
 
 export type BrokerKind = 'open' | 'rights';
+
+/** In front of the second listener of the open broker; forwards until a test says otherwise. */
+let proxy: KafkaProxy | null = null;
+
+export function sharedProxy(): KafkaProxy {
+  if (proxy === null) throw new Error('only a broker that these tests start has a proxy');
+  return proxy;
+}
+
+async function startKind(kind: BrokerKind): Promise<Broker | string> {
+  if (kind === 'rights') return startBroker({ acl: true });
+  if (process.env['WEIR_TEST_KAFKA'] !== undefined) return startBroker();
+  let port = 0;
+  proxy = await KafkaProxy.listen(() => ({ host: '127.0.0.1', port }));
+  const broker = await startBroker({ proxyPort: proxy.port });
+  if (typeof broker !== 'string') port = broker.proxiedPort;
+  return broker;
+}
 
 const started = new Map<BrokerKind, Promise<Broker | string>>();
 let names = 0;
@@ -18,6 +37,7 @@ after(async () => {
     const broker = await starting.catch(() => 'did not start');
     if (typeof broker !== 'string') await broker.stop();
   }
+  await proxy?.close();
 });
 
 /** A name that no other test of this run uses, also on a broker that runs for long. */
@@ -33,7 +53,7 @@ export function brokerTest(
   void test(name, async (context) => {
     let starting = started.get(kind);
     if (starting === undefined) {
-      starting = startBroker(kind === 'rights' ? { acl: true } : {});
+      starting = startKind(kind);
       started.set(kind, starting);
     }
     const broker = await starting;

@@ -28,6 +28,7 @@ import type {
   SinkWriterContext,
   WriteMode,
 } from './sink.ts';
+import type { TransactionInspector } from './transaction-inspector.ts';
 
 /** Writes transactions of the outer system, in one subtask. */
 export interface TransactionalWriter<T, Transaction, Committable> {
@@ -79,6 +80,8 @@ export interface TransactionalCommitter<Committable> {
   recoverAndAbort(recovery: SinkRecovery<Committable, never>): Promise<void>;
   /** Tells what became of a committable, by asking the outer system. */
   probe(committable: Committable): Promise<CommittableStatus>;
+  /** For `weir tx`. Absent: the sink's transactions cannot be listed. */
+  readonly inspector?: TransactionInspector<Committable>;
   close(): Promise<void>;
 }
 
@@ -187,6 +190,10 @@ class TransactionCommitter<Committable> implements Committer<Committable, never>
 
   constructor(outer: TransactionalCommitter<Committable>) {
     this.#outer = outer;
+  }
+
+  get inspector(): TransactionInspector<Committable> | undefined {
+    return this.#outer.inspector;
   }
 
   async commit(committables: readonly Committable[]): Promise<void> {

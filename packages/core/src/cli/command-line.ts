@@ -15,6 +15,7 @@ import {
   RUN,
   SAVEPOINT,
   STOP,
+  TX,
 } from './commands.ts';
 import { badArguments, runAction } from './operate/action.ts';
 import type { Action } from './operate/action.ts';
@@ -35,6 +36,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     (await import('./explain-command.ts')).explainCommand(...given),
   [INSPECT.name]: async (...given) =>
     (await import('./inspect-command.ts')).inspectCommand(...given),
+  [TX.name]: async (...given) => (await import('./tx-command.ts')).txCommand(...given),
   ...actions({
     [LIST.name]: async () => (await import('./operate/list-command.ts')).listCommand,
     [CANCEL.name]: async () => (await import('./operate/cancel-command.ts')).cancelCommand,

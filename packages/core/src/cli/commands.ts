@@ -150,6 +150,30 @@ export const INSPECT: CommandSpec = {
   ],
 };
 
+export const TX: CommandSpec = {
+  name: 'tx',
+  operands: 'list|commit|abort|explain [options] JOB [job arguments]',
+  summary: 'show or end the transactions of a job that is down',
+  text:
+    'Reads the newest checkpoint of the job and asks the outer systems of its sinks. commit ends\n' +
+    'what that checkpoint promises, abort what no checkpoint does; each refuses the other, which\n' +
+    'would lose or double results. explain adds what the next start will do with each.',
+  options: [
+    { long: '--id', value: 'ID', repeated: true, text: 'only this transaction' },
+    {
+      long: '--job-id',
+      value: 'ID',
+      text: '32 hexadecimal digits; without, derived from the name of the job',
+    },
+    CONFIG,
+    PROPERTY,
+    { long: '--json', text: 'the same as JSON' },
+    VERBOSE,
+    HELP,
+  ],
+  stopAtWord: true,
+};
+
 const JOBMANAGER: OptionSpec = {
   short: '-m',
   long: '--jobmanager',
@@ -260,5 +284,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   CHECKPOINT,
   EXPLAIN,
   INSPECT,
+  TX,
   HELP_COMMAND,
 ];

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
+import type { JobOwner } from '../storage/job-store.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import type { LoadedJob, RunOptions, RunOutcome } from './run-contract.ts';
 import type { Terminal } from './terminal.ts';
@@ -25,6 +26,8 @@ export interface Environment {
   readonly runLocal: (options: RunOptions) => Promise<RunOutcome>;
   /** Asks the REST API at `host:port` or a URL. Loaded late. */
   readonly restClient: (address: string) => Promise<RestClient>;
+  /** Who leads a job, in words, if he is alive. Absent: nobody is known to. */
+  readonly livingOwner?: (owner: JobOwner | null, jobDirectory: string) => Promise<string | null>;
   /** Calls back for each signal until the answer is called; without, a signal ends the process. */
   readonly onSignal: (callback: (signal: StopSignal) => void) => () => void;
   /** Ends the process at once. */

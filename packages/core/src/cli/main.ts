@@ -96,6 +96,10 @@ const environment: Environment = {
     const { RestClient } = await import('../rest/rest-client.ts');
     return new RestClient(realClock, address);
   },
+  livingOwner: async (owner, jobDirectory) => {
+    const { livingOwner } = await import('../cluster/process-owner.ts');
+    return livingOwner(owner, jobDirectory);
+  },
   onSignal,
   exit: (code) => process.exit(code),
 };

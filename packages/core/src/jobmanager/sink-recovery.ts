@@ -16,7 +16,7 @@ import { restoreOperatorState } from '../state/snapshot/restore.ts';
 
 /** Names of a sink's states; the task writes them (taskmanager/operators/sink.ts). */
 const WRITER_STATE = 'writer';
-const COMMITTABLES_STATE = 'committables';
+export const COMMITTABLES_STATE = 'committables';
 
 export interface SinkRecoveryOptions {
   readonly environment: ConnectorEnvironment;
@@ -56,14 +56,19 @@ export async function recoverSinks(
   }
 }
 
-interface SinkPlace {
+/** A sink of the job with where it stands. */
+export interface SinkPlace {
   readonly vertexId: ExecutionRef['vertexId'];
   readonly parallelism: number;
   readonly operatorId: OperatorId;
   readonly sink: Sink<unknown>;
+  readonly uid: string | null;
 }
 
-function sinksOf({ jobGraph, streamGraph }: SinkRecoveryOptions): readonly SinkPlace[] {
+export function sinksOf({
+  jobGraph,
+  streamGraph,
+}: Pick<SinkRecoveryOptions, 'jobGraph' | 'streamGraph'>): readonly SinkPlace[] {
   return jobGraph.vertices.flatMap((vertex) =>
     vertex.operators.flatMap((operator): SinkPlace[] => {
       const spec = streamGraph.nodes.find((node) => node.id === operator.node)?.spec;
@@ -74,14 +79,16 @@ function sinksOf({ jobGraph, streamGraph }: SinkRecoveryOptions): readonly SinkP
           parallelism: vertex.parallelism,
           operatorId: operator.operatorId,
           sink: spec.sink,
+          uid: operator.uid,
         },
       ];
     }),
   );
 }
 
-async function readItems(
-  environment: ConnectorEnvironment,
+/** The items of one operator state of a sink, of all the subtasks given. */
+export async function readItems(
+  environment: Pick<ConnectorEnvironment, 'fileSystem' | 'clock'>,
   wanted: {
     readonly stored: readonly (TaskRestore | undefined)[];
     readonly operatorId: OperatorId;

@@ -8,13 +8,15 @@ import type {
   CommitterContext,
   SinkRecovery,
   TransactionalCommitter,
+  TransactionInspector,
 } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';
-import { asSinkErrors } from '../client/kafka-errors.ts';
+import { asSinkErrors, KafkaError } from '../client/kafka-errors.ts';
 import type { KafkaCommittable } from './committable.ts';
-import { lostTransaction } from './lost-transaction.ts';
-import { abortLingering } from './recover-transactions.ts';
-import { transactionPrefix } from './transaction-id.ts';
+import { initTransaction } from './begin-transaction.ts';
+import { describeContents, lostTransaction } from './lost-transaction.ts';
+import { abortLingering, openTransactions } from './recover-transactions.ts';
+import { parseTransactionalId, transactionPrefix } from './transaction-id.ts';
 import { commitTransaction, outcomeOf, statusOf } from './transaction-outcome.ts';
 
 export interface TransactionSettings {
@@ -32,6 +34,22 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
   readonly #cluster: KafkaCluster;
   readonly #settings: TransactionSettings;
   readonly #releases: SlotReleases;
+
+  readonly inspector: TransactionInspector<KafkaCommittable> = {
+    openTransactions: () =>
+      asSinkErrors(async () => {
+        const found = await openTransactions(this.#cluster, this.#fullPrefix);
+        return found.map(({ transactionalId, state }) => ({ id: transactionalId, state }));
+      }),
+    idOf: (committable) => committable.transactionalId,
+    describe: describeContents,
+    abort: (id) =>
+      asSinkErrors(async () => {
+        if (parseTransactionalId(this.#fullPrefix, id) === null)
+          throw new KafkaError(`${id} is no transaction of this sink`, { isTransient: false });
+        await initTransaction(this.#cluster, id, this.#settings.timeoutMs);
+      }),
+  };
 
   constructor(
     context: CommitterContext,
@@ -61,10 +79,9 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
     attempt,
     subtasks,
   }: SinkRecovery<KafkaCommittable, never>): Promise<void> {
-    const { prefix, timeoutMs } = this.#settings;
-    const full = transactionPrefix(prefix, this.#context);
+    const { timeoutMs } = this.#settings;
     const aborted = await asSinkErrors(() =>
-      abortLingering(this.#cluster, { prefix: full, attempt, subtasks, timeoutMs }),
+      abortLingering(this.#cluster, { prefix: this.#fullPrefix, attempt, subtasks, timeoutMs }),
     );
     if (aborted.length > 0)
       this.#context.logger.log(
@@ -78,6 +95,10 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
 
   probe(committable: KafkaCommittable): Promise<CommittableStatus> {
     return asSinkErrors(async () => statusOf(await outcomeOf(this.#cluster, committable)));
+  }
+
+  get #fullPrefix(): string {
+    return transactionPrefix(this.#settings.prefix, this.#context);
   }
 
   close(): Promise<void> {
