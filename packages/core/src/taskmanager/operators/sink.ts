@@ -126,9 +126,14 @@ export class SinkOperator extends StreamOperator {
     const prepared = this.#prepare({ checkpointId, endOfInput }, checkpointId);
     this.#writerState.update(prepared.writerStates);
     this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
-    return prepared.durable.catch((error: unknown) => {
-      throw this.failure(error, 'prepareCommit');
-    });
+    // The snapshot promises what earlier ones prepared too, and those may not be durable yet.
+    const durables = [...this.#pending.map(({ durable }) => durable), prepared.durable];
+    return Promise.all(durables).then(
+      () => undefined,
+      (error: unknown) => {
+        throw this.failure(error, 'prepareCommit');
+      },
+    );
   }
 
   override notifyCheckpointComplete(checkpointId: number): Promise<void> {
