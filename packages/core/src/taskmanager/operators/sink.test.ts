@@ -288,3 +288,21 @@ test('what an aborted checkpoint prepared is committed at the end once it is dur
     ['commit a'],
   );
 });
+
+test('a checkpoint is durable only when what earlier ones prepared is', async () => {
+  const { sink, operator } = await opened();
+  const durable = Promise.withResolvers<void>();
+  sink.durable = durable.promise;
+  write(operator, 'a');
+  void operator.prepareSnapshot(1, false);
+  sink.durable = Promise.resolve();
+  write(operator, 'b');
+  let isDurable = false;
+  const second = operator.prepareSnapshot(2, false).then(() => {
+    isDurable = true;
+  });
+  await settle();
+  assert.equal(isDurable, false);
+  durable.resolve();
+  await second;
+});
