@@ -6,6 +6,7 @@ import { messageOf, toErrorInfo } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
 import {
   CANCEL,
+  CHECK_UPGRADE,
   CHECKPOINT,
   COMMANDS,
   EXPLAIN,
@@ -37,6 +38,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   [INSPECT.name]: async (...given) =>
     (await import('./inspect-command.ts')).inspectCommand(...given),
   [TX.name]: async (...given) => (await import('./tx-command.ts')).txCommand(...given),
+  [CHECK_UPGRADE.name]: async (...given) =>
+    (await import('./check-upgrade-command.ts')).checkUpgradeCommand(...given),
   ...actions({
     [LIST.name]: async () => (await import('./operate/list-command.ts')).listCommand,
     [CANCEL.name]: async () => (await import('./operate/cancel-command.ts')).cancelCommand,

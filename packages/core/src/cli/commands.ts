@@ -174,6 +174,29 @@ export const TX: CommandSpec = {
   stopAtWord: true,
 };
 
+export const CHECK_UPGRADE: CommandSpec = {
+  name: 'check-upgrade',
+  operands: '[options] PATH JOB [job arguments]',
+  summary: 'tell whether a job can go on from a snapshot, without starting it',
+  text:
+    'Shows which state goes to which operator, what migrates, what is dropped, and reads a\n' +
+    'sample of the values. What would keep the job from starting is an error, as it would be.',
+  options: [
+    PARALLELISM,
+    {
+      short: '-n',
+      long: '--allowNonRestoredState',
+      text: 'as for weir run: state without an operator may be dropped',
+    },
+    CONFIG,
+    PROPERTY,
+    { long: '--json', text: 'the same as JSON' },
+    VERBOSE,
+    HELP,
+  ],
+  stopAtWord: true,
+};
+
 const JOBMANAGER: OptionSpec = {
   short: '-m',
   long: '--jobmanager',
@@ -284,6 +307,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   CHECKPOINT,
   EXPLAIN,
   INSPECT,
+  CHECK_UPGRADE,
   TX,
   HELP_COMMAND,
 ];
