@@ -32,7 +32,7 @@ export interface JobWorld {
   /** For functions whose choices must not repeat. */
   readonly random: Random;
   readonly exactlyOnce: boolean;
-  /** Event time is restored: parallelism stays what it was, and no input was ever left out as idle. */
+  /** Event time is restored: parallelism stays, and no input was ever left out as idle. */
   readonly keepsEventTime: boolean;
   /** Chance that a fragile function throws; changes with the faults. */
   fragility(): number;
