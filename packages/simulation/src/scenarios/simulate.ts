@@ -28,6 +28,8 @@ import type { DrawnSettings } from './draw-settings.ts';
 export interface ScheduleOptions {
   readonly seed: number;
   readonly keepsTrace?: boolean;
+  /** Answer with the trace also when nothing failed. */
+  readonly wantsTrace?: boolean;
   /** Kinds of faults that may be drawn. */
   readonly allowed?: readonly FaultType[];
   /** Instead of the drawn ones. */
@@ -49,6 +51,8 @@ export interface ScheduleResult {
 }
 
 export const OUTPUT_DIRECTORY = '/output';
+/** Lines of the trace that a failure shows. */
+const LINES_SHOWN = 50;
 /** After the faults have ended the job has so much time to finish. */
 const LIVENESS_MS = 120_000;
 
@@ -69,11 +73,14 @@ class Schedule {
   readonly #fragility = { chance: 0 };
   readonly #supervisor: Supervisor;
   readonly #keepsTrace: boolean;
+  readonly #wantsTrace: boolean;
 
-  constructor({ seed, keepsTrace = false, allowed = FAULT_TYPES, faults }: ScheduleOptions) {
+  constructor(options: ScheduleOptions) {
+    const { seed, keepsTrace = false, allowed = FAULT_TYPES, faults } = options;
     const world = new World({ seed, keepsTrace });
     this.#world = world;
     this.#keepsTrace = keepsTrace;
+    this.#wantsTrace = options.wantsTrace ?? false;
     this.#settings = drawSettings(world.random('settings'));
     const { exactlyOnce, configuration } = this.#settings;
     const jobRandom = world.random('job');
@@ -137,7 +144,10 @@ class Schedule {
       restores: restoredCount,
       faults: this.#faults,
       job: this.#job,
-      trace: failure === null ? [] : world.trace.last(this.#keepsTrace ? 1e9 : 60),
+      trace:
+        failure === null && !this.#wantsTrace
+          ? []
+          : world.trace.last(this.#keepsTrace ? Infinity : LINES_SHOWN),
     };
   }
 

@@ -46,7 +46,7 @@ export class Trace {
       ? this.#lines
       : [...this.#lines.slice(this.#next), ...this.#lines.slice(0, this.#next)];
     return ordered
-      .slice(-count)
+      .slice(-Math.min(count, ordered.length))
       .map(([at, who, what]) => `${at.toFixed(3).padStart(10)} ${who.padEnd(12)} ${what}`);
   }
 }

@@ -1,0 +1,137 @@
+/** Mistakes in barriers, channels, acknowledgements and recovery. */
+import { isSameAttempt } from '@weir/core/internal/base/ids';
+import { SourceCoordinator } from '@weir/core/internal/jobmanager/source-coordinator';
+import { InputChannel } from '@weir/core/internal/network/input-channel';
+import { InputGate } from '@weir/core/internal/network/input-gate';
+import { ResultSubpartition } from '@weir/core/internal/network/result-subpartition';
+import { CompletedCheckpointStore } from '@weir/core/internal/protocol/checkpoint/completed-checkpoint-store';
+import { PendingCheckpoint } from '@weir/core/internal/protocol/checkpoint/pending-checkpoint';
+import { OperatorChain } from '@weir/core/internal/taskmanager/chain/operator-chain';
+import { WatermarkValve } from '@weir/core/internal/taskmanager/task/watermark-valve';
+import { SimulatedReader } from '../jobs/simulated-source.ts';
+import type { PlantedBug } from './planted-bugs.ts';
+import { substituteGetter, substituteMethod } from './substitute.ts';
+
+export const coordinatorBugs: readonly PlantedBug[] = [
+  {
+    name: 'no alignment',
+    plant: () => substituteMethod(InputGate.prototype, 'block', () => () => undefined),
+  },
+  {
+    name: 'complete without one acknowledgement',
+    plant: () =>
+      substituteGetter(PendingCheckpoint.prototype, 'isFullyAcknowledged', function () {
+        return this.missing.length <= 1;
+      }),
+  },
+  {
+    name: 'acknowledgement of a stale attempt counted',
+    plant: () =>
+      substituteMethod(
+        PendingCheckpoint.prototype,
+        'acknowledge',
+        (original) =>
+          function (this: PendingCheckpoint, acknowledgement) {
+            const { execution, snapshot } = acknowledgement;
+            const present = this.plan.tasksToWaitFor.find(
+              (it) => it.vertexId === execution.vertexId && it.subtask === execution.subtask,
+            );
+            if (present === undefined || isSameAttempt(present.attempt, execution.attempt))
+              return original.call(this, acknowledgement);
+            return original.call(this, {
+              ...acknowledgement,
+              execution: present,
+              snapshot: { ...snapshot, attempt: present.attempt },
+            });
+          },
+      ),
+  },
+  {
+    name: 'barrier not sent to one channel',
+    plant: () =>
+      substituteMethod(
+        ResultSubpartition.prototype,
+        'appendControl',
+        (original) =>
+          function (this: ResultSubpartition, frame) {
+            const isLeftOut = frame.kind === 'barrier' && this.descriptor.consumer.subtask === 1;
+            return isLeftOut ? this.end : original.call(this, frame);
+          },
+      ),
+  },
+  {
+    name: 'records taken before the barrier they came behind',
+    plant: () => {
+      const held = new WeakMap<InputGate, ReturnType<InputGate['poll']>>();
+      return substituteMethod(
+        InputGate.prototype,
+        'poll',
+        (original) =>
+          function (this: InputGate) {
+            const waiting = held.get(this) ?? null;
+            if (waiting !== null) {
+              held.delete(this);
+              this.consumed();
+              return waiting;
+            }
+            const polled = original.call(this);
+            if (polled?.frame.kind !== 'barrier') return polled;
+            const next = original.call(this);
+            if (next === null) return polled;
+            held.set(this, polled);
+            return next;
+          },
+      );
+    },
+  },
+  {
+    name: 'offset one too high in the snapshot',
+    plant: () =>
+      substituteMethod(
+        SimulatedReader.prototype,
+        'snapshotState',
+        (original) =>
+          function (this: SimulatedReader) {
+            return original.call(this).map((split) => ({ ...split, next: split.next + 1 }));
+          },
+      ),
+  },
+  {
+    name: 'offset one too low in the snapshot',
+    plant: () =>
+      substituteMethod(
+        SimulatedReader.prototype,
+        'snapshotState',
+        (original) =>
+          function (this: SimulatedReader) {
+            return original
+              .call(this)
+              .map((split) => ({ ...split, next: Math.max(0, split.next - 1) }));
+          },
+      ),
+  },
+  {
+    name: 'splits of failed readers not given back',
+    plant: () =>
+      substituteMethod(SourceCoordinator.prototype, 'readersReset', () => () => undefined),
+  },
+  {
+    name: 'oldest checkpoint restored instead of the newest',
+    plant: () =>
+      substituteGetter(CompletedCheckpointStore.prototype, 'latest', function () {
+        return this.checkpoints[0] ?? null;
+      }),
+  },
+  {
+    name: 'position of a channel not restored',
+    plant: () => substituteMethod(InputChannel.prototype, 'restore', () => () => undefined),
+  },
+  {
+    name: 'watermark not restored',
+    plant: () => substituteMethod(WatermarkValve.prototype, 'restore', () => () => undefined),
+  },
+  {
+    name: 'end of input not told to operators',
+    plant: () => substituteMethod(OperatorChain.prototype, 'endOfInput', () => () => undefined),
+  },
+];

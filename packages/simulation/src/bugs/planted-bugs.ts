@@ -1,0 +1,21 @@
+/**
+ * Known mistakes, each a substitute for one method: proof that the simulation finds what it claims to
+ * find. Every one must be found within 500 seeds.
+ */
+import { coordinatorBugs } from './coordinator-bugs.ts';
+import { sinkBugs } from './sink-bugs.ts';
+import { stateBugs } from './state-bugs.ts';
+import { storageBugs } from './storage-bugs.ts';
+
+export interface PlantedBug {
+  readonly name: string;
+  /** Puts it in; the result takes it out again. */
+  plant(): () => void;
+}
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  ...coordinatorBugs,
+  ...stateBugs,
+  ...sinkBugs,
+  ...storageBugs,
+];

@@ -1,0 +1,29 @@
+/** Spreads batches over threads, and gives each thread the next when it has done one. */
+import { Worker } from 'node:worker_threads';
+import type { Batch, BatchResult } from '../../packages/simulation/src/scenarios/batch.ts';
+
+export async function runBatches(
+  batches: readonly Batch[],
+  threads: number,
+  done: (batch: Batch, result: BatchResult) => void,
+): Promise<void> {
+  const waiting = [...batches];
+  const runners = Array.from({ length: Math.min(threads, batches.length) }, async () => {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url));
+    try {
+      for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift())
+        done(batch, await runOne(worker, batch));
+    } finally {
+      await worker.terminate();
+    }
+  });
+  await Promise.all(runners);
+}
+
+function runOne(worker: Worker, batch: Batch): Promise<BatchResult> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.postMessage(batch);
+  });
+}
