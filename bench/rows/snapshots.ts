@@ -6,10 +6,10 @@
  */
 import { valueState } from '@weir/core';
 import type { ValueState } from '@weir/core';
-import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
+import { realClock } from '@weir/core/internal/cluster/real-clock';
 import { HeapKeyedStateBackend } from '@weir/core/internal/state/heap/heap-keyed-state-backend';
 import { SubtaskSnapshotWriter } from '@weir/core/internal/state/snapshot/subtask-snapshot-writer';
-import { LocalFileSystem } from '../../packages/core/src/storage/local-file-system.ts';
+import { LocalFileSystem } from '@weir/core/internal/storage/local-file-system';
 import { withFolder } from '../support/compare.ts';
 import type { Measured, Row } from '../support/row.ts';
 import { percentile } from '../support/row.ts';

@@ -1,7 +1,7 @@
 /** Executions, channels and a recording consumer, for the tests of this folder. */
 import type { Attempt, ExecutionRef, VertexId } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
-import { GeneralBatchCodec } from './batch-codec.ts';
+import { LearningBatchCodec } from './codec/learning-batch-codec.ts';
 import type { DataLink } from './data-exchange.ts';
 import { FrameCodec } from './frame-codec.ts';
 import type { Connection, Frame, FrameMessage, SubscribeMessage, WireMessage } from './frame.ts';
@@ -140,7 +140,7 @@ export async function runEcho(thread: EchoThread): Promise<never> {
   const { outgoing, incoming } = thread;
   const signal = new ThreadSignal(thread.ownSignal);
   const peer = new ThreadSignal(thread.peerSignal);
-  const codec = new FrameCodec(new GeneralBatchCodec());
+  const codec = new FrameCodec(new LearningBatchCodec());
   const link = new RingLink({ outgoing, incoming, peer, codec });
   const waiting: WireMessage[] = [];
   const step = (): boolean => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { GeneralBatchCodec } from './batch-codec.ts';
+import { LearningBatchCodec } from './codec/learning-batch-codec.ts';
 import { connection, describe, subscribe, trigger } from './fixtures.ts';
 import type { EchoThread } from './fixtures.ts';
 import { FrameCodec } from './frame-codec.ts';
@@ -17,7 +17,7 @@ function createPair(capacityBytes: number): {
   wakes: (end: 'a' | 'b', action: () => void) => boolean;
 } {
   const [there, back] = [createRingBuffer(capacityBytes), createRingBuffer(capacityBytes)];
-  const codec = new FrameCodec(new GeneralBatchCodec());
+  const codec = new FrameCodec(new LearningBatchCodec());
   const [ofA, ofB] = [createSignalBuffer(), createSignalBuffer()];
   const wakes = (end: 'a' | 'b', action: () => void): boolean => {
     const word = new Int32Array(end === 'a' ? ofB : ofA);
@@ -122,7 +122,7 @@ test('the peer is woken when there is something to read, and when there is room 
 });
 
 /** Messages go to a thread and come back, through rings smaller than some of the messages. */
-test('two threads exchange messages and wake each other', { timeout: 10_000 }, async () => {
+async function echo(sent: readonly WireMessage[]): Promise<readonly WireMessage[]> {
   const shared: EchoThread = {
     module: import.meta.resolve('./fixtures.ts'),
     outgoing: createRingBuffer(4096),
@@ -140,11 +140,8 @@ test('two threads exchange messages and wake each other', { timeout: 10_000 }, a
     outgoing: shared.incoming,
     incoming: shared.outgoing,
     peer: new ThreadSignal(shared.ownSignal),
-    codec: new FrameCodec(new GeneralBatchCodec()),
+    codec: new FrameCodec(new LearningBatchCodec()),
   });
-  const sent: WireMessage[] = Array.from({ length: 200 }, (_, i) =>
-    message(i, records({ id: i, text: 'x'.repeat((i * 997) % 9000) })),
-  );
   const echoed: WireMessage[] = [];
   let next = 0;
   const step = (): boolean => {
@@ -157,5 +154,59 @@ test('two threads exchange messages and wake each other', { timeout: 10_000 }, a
   };
   while (echoed.length < sent.length) if (!step()) await own.sleep(step);
   await worker.terminate();
-  assert.deepEqual(echoed, sent);
+  return echoed;
+}
+
+test('two threads exchange messages and wake each other', { timeout: 10_000 }, async () => {
+  const sent = Array.from({ length: 200 }, (_, i) =>
+    message(i, records({ id: i, text: 'x'.repeat((i * 997) % 9000) })),
+  );
+  assert.deepEqual(await echo(sent), sent);
+});
+
+class Reading {
+  readonly celsius: number;
+  constructor(celsius: number) {
+    this.celsius = celsius;
+  }
+}
+
+/** A record of its own for each kind of value that is to cross. */
+function recordsOfAllKinds(i: number): readonly unknown[] {
+  const wide = Object.fromEntries(Array.from({ length: 60 }, (_, f) => [`field${f}`, i * f]));
+  let deep: unknown = i;
+  for (let depth = 0; depth < 200; depth++) deep = { depth, deep };
+  const holes = [i];
+  holes[5] = i;
+  return [
+    wide,
+    { deep },
+    { nan: Number.NaN, zero: -0, missing: undefined, none: null, infinite: -Infinity },
+    { holes, list: [undefined, null, [i]] },
+    { map: new Map([[{ i }, new Set([1n, -0])]]), big: 2n ** 80n + BigInt(i) },
+    { at: new Date(i), never: new Date(Number.NaN), old: new Date(-1e14) },
+    {
+      bytes: Uint8Array.of(i),
+      floats: Float64Array.of(-0, Number.NaN),
+      view: new DataView(new ArrayBuffer(2)),
+    },
+    { reading: new Reading(i) },
+    { text: `\ud800 ${i}`, wide: '日本語', error: new RangeError('far') },
+  ];
+}
+
+test('whatever structured clone keeps crosses between threads', { timeout: 10_000 }, async () => {
+  const kinds = recordsOfAllKinds(0).length;
+  const batches = Array.from({ length: kinds }, (_, kind) =>
+    Array.from({ length: 20 }, (_record, i) => recordsOfAllKinds(i)[kind]),
+  );
+  const mixed = Array.from({ length: 3 }, (_, i) => recordsOfAllKinds(i)).flat();
+  const large = Array.from({ length: 5 }, (_, i) => ({ i, text: `${i}`.repeat(1 << 20) }));
+  const all = [...batches, mixed, large, ...batches];
+  const echoed = await echo(all.map((values, i) => message(i, records(...values))));
+  for (const [i, values] of all.entries()) {
+    const back = echoed[i];
+    assert.ok(back?.type === 'frame' && back.frame.kind === 'records');
+    assert.deepEqual(back.frame.batch.values, structuredClone(values));
+  }
 });
