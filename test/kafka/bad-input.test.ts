@@ -174,7 +174,8 @@ brokerTest(
         .uid('out');
     });
     await run(work);
-    X.deepEqual(values.toSorted(), ['{"n":1}', '{"n":3}', '{"n":5}']);
+    const values = await consoleRead(broker, { topic: to });
+    assert.deepEqual(values, ['null\t{"n":1}', 'null\t{"n":3}', 'null\t{"n":5}']);
     assert.deepEqual(await consoleRead(broker, { topic: dead }), ['null\tx', 'null\t{']);
     await cluster.close();
   },

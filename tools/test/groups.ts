@@ -80,11 +80,19 @@ export function outcomeOf(group: Group, ended: Ended, lines: readonly ReportLine
   const told = failures.map((failure) => `✖ ${failure.name}\n${failure.text}\n`);
   const passed = counts?.passed ?? 0;
   let failed = counts?.failed ?? 0;
-  const died = diedOf(group, ended, counts === undefined, passed + failed);
+  const count = passed + failed + lines.filter((line) => line.kind === 'notRun').length;
+  const died = diedOf(group, ended, counts === undefined, count);
   if (died !== null) told.push(`✖ ${died}\n`);
   failed = Math.max(failed + (died === null ? 0 : 1), failures.length);
+  const notRun = lines.filter((line) => line.kind === 'notRun');
   const report = failed === 0 ? '' : `${told.join('\n')}${printed(ended.output)}`;
-  return { name: group.name, passed, failed, report };
+  return {
+    name: group.name,
+    passed,
+    failed,
+    report,
+    notRun: notRun.map(({ name, reason }) => `${name} (${reason})`),
+  };
 }
 
 function diedOf(group: Group, ended: Ended, isCut: boolean, count: number): string | null {

@@ -38,6 +38,8 @@ async function main(names: readonly string[]): Promise<void> {
     const found = (await PARTS[name]?.()) ?? [];
     for (const failure of found.filter((outcome) => outcome.failed > 0))
       console.log(`\n✖ ${failure.name}\n${failure.report}`);
+    for (const outcome of found)
+      for (const test of outcome.notRun ?? []) console.log(`NOT RUN: ${test}`);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     console.log(`${name}: ${totalLine(found)} (${seconds} s)`);
     outcomes.push(...found);

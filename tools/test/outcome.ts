@@ -5,6 +5,8 @@ export interface Outcome {
   readonly failed: number;
   /** What a reader needs to mend the failures; empty if there are none. */
   readonly report: string;
+  /** Tests that could not run on this machine, with the reason; absent: none. */
+  readonly notRun?: readonly string[];
 }
 
 /** A step that is one test. */

@@ -8,6 +8,8 @@ import type { TestEvent } from 'node:test/reporters';
 /** A line of the report: a failed test, or the counts at the end. */
 export type ReportLine =
   | { readonly kind: 'failure'; readonly name: string; readonly text: string }
+  /** A test that could not run here, and says so; in continuous integration it fails instead. */
+  | { readonly kind: 'notRun'; readonly name: string; readonly reason: string }
   | { readonly kind: 'counts'; readonly passed: number; readonly failed: number };
 
 export default async function* reporter(
@@ -19,6 +21,10 @@ export default async function* reporter(
   }
 }
 
+/** How the reason of a test begins that needs what this machine does not have. */
+const NOT_RUN = 'NOT RUN: ';
+let notRun = 0;
+
 function lineOf(event: TestEvent): ReportLine | null {
   if (event.type === 'test:fail') {
     const { name, file, line, details } = event.data;
@@ -27,8 +33,14 @@ function lineOf(event: TestEvent): ReportLine | null {
     const place = file === undefined ? '' : `\n${file}:${line}`;
     return { kind: 'failure', name, text: `${inspect(error.cause ?? error)}${place}` };
   }
+  if (event.type === 'test:pass') {
+    const { name, skip } = event.data;
+    if (typeof skip !== 'string' || !skip.startsWith(NOT_RUN)) return null;
+    notRun++;
+    return { kind: 'notRun', name, reason: skip.slice(NOT_RUN.length) };
+  }
   if (event.type !== 'test:summary' || event.data.file !== undefined) return null;
   const { tests, passed } = event.data.counts;
   // What was skipped or cancelled counts as failed: a result must not look better for testing less.
-  return { kind: 'counts', passed, failed: tests - passed };
+  return { kind: 'counts', passed, failed: tests - passed - notRun };
 }
