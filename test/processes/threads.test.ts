@@ -130,3 +130,51 @@ test('a function that blocks its thread is named, then its slot restarted [R113]
   assert.match(output, /restarting .* after: .*longer than weir\.task\.stall-timeout allows/);
   assertExact(at);
 });
+
+test('slow functions and many timers are not taken for a thread that stands still', async (t) => {
+  const at = place(t);
+  const job = at.job(
+    'slow.ts',
+    `import { boundedOutOfOrderness, datagen, job, type } from '@weir/core';
+
+/** More than a second of records, and as much of timers at the end of the input, in small pieces. */
+function work(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+export default job('slow', (env) => {
+  env.enableCheckpointing('100ms');
+  env
+    .fromSource(datagen({ generator: (index) => index, count: 700 }), {
+      uid: 'numbers',
+      watermarks: boundedOutOfOrderness('1h', (value: number) => value),
+    })
+    .keyBy((value) => value)
+    .process({
+      emits: type<number>(),
+      onElement(value, context) {
+        work(2);
+        context.timerService.registerEventTimeTimer(value);
+      },
+      onTimer(_time, context) {
+        work(2);
+        context.emit(context.key);
+      },
+    })
+    .uid('slow')
+    .forEach(() => undefined)
+    .uid('out');
+});
+`,
+  );
+  const { code, output } = await at.run([
+    'run',
+    '-Dweir.task.stall-warning=1s',
+    '-Dweir.task.stall-timeout=1s',
+    job,
+  ]);
+  assert.equal(code, 0, output);
+  assert.doesNotMatch(output, /slow operator|restarting/);
+  assert.match(output, /checkpoint \d+: took/);
+});

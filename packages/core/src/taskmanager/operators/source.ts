@@ -73,10 +73,10 @@ export class SourceOperator extends StreamOperator {
     return { kind: 'source', output: this.#output, timestampOf, hasWatermarks: kind !== 'none' };
   }
 
-  /** Reads up to a batch. Called by the task while the network has room. */
-  poll(): PollResult {
+  /** Reads up to so many records. Called by the task while the network has room. */
+  poll(limit: number = BATCH_SIZE): PollResult {
     const now = this.context.clock.now();
-    this.#output.remaining = BATCH_SIZE;
+    this.#output.remaining = limit;
     this.context.active.enter(this.context.operator.node);
     let result: PollResult;
     try {

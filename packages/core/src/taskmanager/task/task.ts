@@ -11,7 +11,7 @@
  * outdated attempt can meet the recovery of the next one.
  */
 import type { ExecutionRef, OperatorId } from '../../base/ids.ts';
-import { BATCH_SIZE, MAX_WATERMARK } from '../../base/records.ts';
+import { MAX_WATERMARK } from '../../base/records.ts';
 import { RecordCursor } from './record-cursor.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { PolledFrame } from '../../network/input-gate.ts';
@@ -31,6 +31,7 @@ import { TaskCheckpoints } from './task-checkpoints.ts';
 import { TaskReports } from './task-reports.ts';
 import { TaskStop } from './task-stop.ts';
 import { TaskCounters } from './task-metrics.ts';
+import { TimeSlice } from './time-slice.ts';
 import { WatermarkValve } from './watermark-valve.ts';
 
 type Phase = 'opening' | 'running' | 'ended' | 'finishing' | 'closing' | 'closed';
@@ -45,10 +46,12 @@ export class Task {
   readonly #environment: TaskEnvironment;
   readonly #deployment: TaskDeployment;
   readonly #counters = new TaskCounters();
+  readonly #slice = new TimeSlice();
   readonly #reports: TaskReports;
   readonly #bufferTimeout: BufferTimeout;
   readonly #onClosed: () => void;
-  readonly #canEmit = (): boolean => this.#hasRoom();
+  readonly #canEmit = (): boolean =>
+    this.#hasRoom() && !this.#slice.isOver(this.#environment.clock.now());
   #subtask: Subtask | null = null;
   #checkpoints: TaskCheckpoints | null = null;
   #valve: WatermarkValve | null = null;
@@ -95,12 +98,13 @@ export class Task {
     if (this.#phase !== 'running' && this.#phase !== 'ended' && this.#phase !== 'finishing')
       return false;
     const { clock } = this.#environment;
-    const startedAt = clock.now();
+    const recordsBefore = this.#counters.recordsIn;
+    this.#slice.begin(clock.now());
     try {
-      const more = this.#work();
+      const more = this.#work() || this.#slice.wasCut;
       const now = clock.now();
       this.#bufferTimeout.flushIfDue(this.#requireSubtask().partitions, now);
-      this.#counters.busyMs += now - startedAt;
+      this.#counters.busyMs += this.#slice.end(this.#counters.recordsIn - recordsBefore, now);
       return more;
     } catch (error) {
       this.fail(error);
@@ -293,7 +297,7 @@ export class Task {
     const source = chain.source;
     if (source === null) return false;
     if (!this.#sourceEnded) {
-      const result = this.#stop.drainNow() ? 'end' : source.poll();
+      const result = this.#stop.drainNow() ? 'end' : source.poll(this.#slice.records);
       this.#counters.recordsIn = source.recordsRead;
       if (result !== 'end') return result === 'more';
       this.#sourceEnded = true;
@@ -308,7 +312,7 @@ export class Task {
   #processInput(): boolean {
     const { chain, gate } = this.#requireSubtask();
     if (gate === null) return false;
-    let budget = BATCH_SIZE;
+    let budget = this.#slice.records;
     for (;;) {
       const handled = this.#records.process(chain, budget);
       this.#counters.recordsIn += handled;
@@ -455,7 +459,7 @@ export class Task {
   }
 
   #blocked(): boolean {
-    this.#blockedSince ??= this.#environment.clock.now();
+    if (!this.#slice.wasCut) this.#blockedSince ??= this.#environment.clock.now();
     return false;
   }
 
