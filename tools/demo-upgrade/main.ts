@@ -15,7 +15,7 @@ import { newCheckpoint, startWeir, WORD_COUNT } from '../exactly-once/weir-proce
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const WEIR = join(ROOT, 'packages/core/bin/weir.js');
-const SECOND_VERSION = join(ROOT, 'examples/word-count-v2.ts');
+const SECOND_VERSION = join(ROOT, 'examples/word-count-upgraded.ts');
 const LINES_PER_SECOND = 9000;
 
 function say(text: string): void {
