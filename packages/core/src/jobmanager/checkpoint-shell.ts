@@ -415,7 +415,7 @@ function tooManyFailures(message: string, cause: ErrorInfo | null): WeirError {
   const isPlace = permanent === true && typeof path === 'string';
   return new WeirError(cause?.kind === 'function' ? 'function' : 'transient', message, {
     code: 'CHECKPOINT_FAILURES',
-    details: isPlace ? { place: `${placeOf(path)} (${String(errno)})` } : {},
+    details: isPlace ? { storagePlace: `${placeOf(path)} (${String(errno)})` } : {},
     cause: cause === null ? undefined : fromErrorInfo(cause),
   });
 }

@@ -45,7 +45,9 @@ test('the same byte of another file is another record', () => {
 test('a place that fails again and again is a cause, and forgotten like one', () => {
   const full = (id: number): ErrorInfo =>
     toErrorInfo(
-      new StorageUnavailableError(`checkpoint ${id} failed`, { details: { place: '/c (ENOSPC)' } }),
+      new StorageUnavailableError(`checkpoint ${id} failed`, {
+        details: { storagePlace: '/c (ENOSPC)' },
+      }),
     );
   const errors = [1, 2, 3].map(full);
   assert.deepEqual(rounds(new PoisonDetector(), errors).at(-1), { position: null, failures: 3 });

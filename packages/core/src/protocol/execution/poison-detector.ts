@@ -76,8 +76,8 @@ function memoryOf(position: string | null): number {
 
 /** What failed, if it is the fault of user code, or a place that the error names. */
 function causeOf(error: ErrorInfo): string | null {
-  const { place } = error.details;
-  if (typeof place === 'string') return place;
+  const { storagePlace } = error.details;
+  if (typeof storagePlace === 'string') return storagePlace;
   if (error.kind !== 'function') return null;
   // The innermost error of ours: what wraps it may hold numbers that change, such as ids.
   let innermost = error;

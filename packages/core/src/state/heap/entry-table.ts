@@ -209,8 +209,11 @@ export class EntryTable {
     const state = index === undefined ? undefined : this.states[parts[Number(index) - 1] as number];
     const { operatorName } = this.#options;
     const subject = state === undefined ? 'state' : `state "${state.name}"`;
+    const inState =
+      within === undefined || within === '' ? '' : ` (at ${within.replace(/^\./, '')})`;
+    const reason = messageOf(error).replace(` (at ${String(place)})`, inState);
     return new SerializationError(
-      `${subject} of ${operatorName} under key ${String(parts[0])}: ${messageOf(error)}`,
+      `${subject} of ${operatorName} under key ${String(parts[0])}: ${reason}`,
       {
         details: {
           operator: operatorName,
