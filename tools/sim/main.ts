@@ -79,19 +79,22 @@ async function runSeeds(first: number, count: number): Promise<number> {
 }
 
 async function runBugs(first: number, count: number): Promise<number> {
-  const found = new Map<string, number[]>();
+  const found = new Map<string, { batches: number; readonly seeds: number[] }>();
+  const each = batches(first, count, null).length;
   const all = PLANTED_BUGS.flatMap(({ name }) => batches(first, count, name));
-  await runBatches(all, Number(values.threads), ({ bug }, { failures }) => {
-    const seeds = found.get(bug ?? '') ?? [];
-    found.set(bug ?? '', [...seeds, ...failures.map(({ seed }) => seed)]);
-  });
   let missed = 0;
-  for (const { name } of PLANTED_BUGS) {
-    const seeds = found.get(name) ?? [];
-    if (seeds.length === 0) missed++;
-    const earliest = seeds.length === 0 ? '-' : String(Math.min(...seeds) - first + 1);
-    console.log(`${name.padEnd(56)} ${seeds.length} of ${count}, first ${earliest}`);
-  }
+  await runBatches(all, Number(values.threads), ({ bug }, { failures }) => {
+    const name = bug ?? '';
+    const entry = found.get(name) ?? { batches: 0, seeds: [] };
+    found.set(name, entry);
+    entry.seeds.push(...failures.map(({ seed }) => seed));
+    entry.batches++;
+    if (entry.batches < each) return;
+    if (entry.seeds.length === 0) missed++;
+    const earliest = entry.seeds.length === 0 ? '-' : Math.min(...entry.seeds) - first + 1;
+    console.log(`${name.padEnd(56)} ${entry.seeds.length} of ${count}, first ${earliest}`);
+  });
+  console.log(`${PLANTED_BUGS.length} planted bugs, ${missed} not found`);
   return missed;
 }
 

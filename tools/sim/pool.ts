@@ -22,8 +22,11 @@ export async function runBatches(
 
 function runOne(worker: Worker, batch: Batch): Promise<BatchResult> {
   return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
     worker.once('error', reject);
+    worker.once('message', (result: BatchResult) => {
+      worker.off('error', reject);
+      resolve(result);
+    });
     worker.postMessage(batch);
   });
 }

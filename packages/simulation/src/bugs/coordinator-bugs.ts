@@ -1,10 +1,10 @@
 /** Mistakes in barriers, channels, acknowledgements and recovery. */
 import { isSameAttempt } from '@weir/core/internal/base/ids';
+import { CheckpointShell } from '@weir/core/internal/jobmanager/checkpoint-shell';
 import { SourceCoordinator } from '@weir/core/internal/jobmanager/source-coordinator';
 import { InputChannel } from '@weir/core/internal/network/input-channel';
 import { InputGate } from '@weir/core/internal/network/input-gate';
 import { ResultSubpartition } from '@weir/core/internal/network/result-subpartition';
-import { CompletedCheckpointStore } from '@weir/core/internal/protocol/checkpoint/completed-checkpoint-store';
 import { PendingCheckpoint } from '@weir/core/internal/protocol/checkpoint/pending-checkpoint';
 import { OperatorChain } from '@weir/core/internal/taskmanager/chain/operator-chain';
 import { WatermarkValve } from '@weir/core/internal/taskmanager/task/watermark-valve';
@@ -116,10 +116,10 @@ export const coordinatorBugs: readonly PlantedBug[] = [
       substituteMethod(SourceCoordinator.prototype, 'readersReset', () => () => undefined),
   },
   {
-    name: 'oldest checkpoint restored instead of the newest',
+    name: 'no checkpoint restored after a failure',
     plant: () =>
-      substituteGetter(CompletedCheckpointStore.prototype, 'latest', function () {
-        return this.checkpoints[0] ?? null;
+      substituteGetter(CheckpointShell.prototype, 'latestCompleted', function () {
+        return null;
       }),
   },
   {

@@ -1,6 +1,6 @@
 /**
- * Known mistakes, each a substitute for one method: proof that the simulation finds what it claims to
- * find. Every one must be found within 500 seeds.
+ * Known mistakes, each a substitute for one method: proof that the simulation finds what it claims
+ * to find. Every one must be found within 500 seeds.
  */
 import { coordinatorBugs } from './coordinator-bugs.ts';
 import { sinkBugs } from './sink-bugs.ts';

@@ -1,6 +1,6 @@
 /**
- * Puts something wrong in the place of one method of the engine, for planted bugs: the engine itself
- * knows nothing of them.
+ * Puts something wrong in the place of one method of the engine, for planted bugs: the engine
+ * itself knows nothing of them.
  */
 
 /** Replaces a method; the result puts it back. */

@@ -33,9 +33,13 @@ export async function runBatch({ first, count, bug }: Batch): Promise<BatchResul
   const planted = PLANTED_BUGS.find(({ name }) => name === bug);
   if (bug !== null && planted === undefined) throw new Error(`no planted bug is called ${bug}`);
   const remove = planted?.plant() ?? ((): void => undefined);
+  const { stackTraceLimit } = Error;
+  // Each attempt builds its job anew and looks up where; one frame is all it reads of a stack.
+  Error.stackTraceLimit = 1;
   try {
     return await runSeeds(first, count);
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
     remove();
   }
 }
@@ -65,9 +69,10 @@ async function difference(seed: number): Promise<string> {
     await runSchedule({ seed, keepsTrace: true, wantsTrace: true }),
   ];
   const at = a.trace.findIndex((line, index) => line !== b.trace[index]);
-  const from = Math.max(0, at - 20);
+  const around = (lines: readonly string[]): string =>
+    lines.slice(Math.max(0, at - 20), at + 2).join('\n');
   return (
-    `not deterministic: two runs part at line ${at}\nfirst:\n${a.trace.slice(from, at + 2).join('\n')}` +
-    `\nsecond:\n${b.trace.slice(from, at + 2).join('\n')}`
+    `not deterministic: two runs part at line ${at}\n` +
+    `first:\n${around(a.trace)}\nsecond:\n${around(b.trace)}`
   );
 }

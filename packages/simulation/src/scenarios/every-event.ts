@@ -1,6 +1,6 @@
 /**
- * Kills the process at each event of one schedule in turn, with no other faults: finds every mistake
- * that one crash at one moment of it can show, without luck.
+ * Kills the process at each event of one schedule in turn, with no other faults: finds every
+ * mistake that one crash at one moment of it can show, without luck.
  */
 import { runSchedule } from './simulate.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Makes a failing schedule shorter: leaves faults out, one at a time, as long as it still fails. What
- * is left is what the failure needs.
+ * Makes a failing schedule shorter: leaves faults out, one at a time, as long as it still fails.
+ * What is left is what the failure needs.
  */
 import { runSchedule } from './simulate.ts';
 import type { ScheduleResult } from './simulate.ts';

@@ -227,10 +227,10 @@ function isZombie(fault: Fault): boolean {
 }
 
 /**
- * Where checkpoints stop when the first task has finished, sinks publish at their end, and a failure
- * after that finds a file sink ahead of every checkpoint; which it refuses, as it says. And a leader
- * that stands still and comes back may append to a file that its successor has finished: nothing on
- * a disk can fence it.
+ * Where checkpoints stop when the first task has finished, sinks publish at their end, and a
+ * failure after that finds a file sink ahead of every checkpoint; which it refuses, as it says. And
+ * a leader that stands still and comes back may append to a file that its successor has finished:
+ * nothing on a disk can fence it.
  */
 function withoutFileSinks(job: JobSpec): JobSpec {
   const sinks = job.sinks.map((sink) =>
