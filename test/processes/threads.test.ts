@@ -137,7 +137,7 @@ test('slow functions and many timers are not taken for a thread that stands stil
     'slow.ts',
     `import { boundedOutOfOrderness, datagen, job, type } from '@weir/core';
 
-/** More than a second of records, and as much of timers at the end of the input, in small pieces. */
+/** More than a second of records, and as much of timers at the end of the input, in pieces. */
 function work(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);

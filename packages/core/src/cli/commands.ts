@@ -155,9 +155,10 @@ export const TX: CommandSpec = {
   operands: 'list|commit|abort|explain [options] JOB [job arguments]',
   summary: 'show or end the transactions of a job that is down',
   text:
-    'Reads the newest checkpoint of the job and asks the outer systems of its sinks. commit ends\n' +
-    'what that checkpoint promises, abort what no checkpoint does; each refuses the other, which\n' +
-    'would lose or double results. explain adds what the next start will do with each.',
+    'Reads the newest checkpoint of the job and asks the outer systems of its sinks. commit\n' +
+    'ends what that checkpoint promises, abort what no checkpoint does; each refuses the\n' +
+    'other, which would lose or double results. explain adds what the next start will do\n' +
+    'with each.',
   options: [
     { long: '--id', value: 'ID', repeated: true, text: 'only this transaction' },
     {

@@ -1,9 +1,9 @@
 /**
  * How much a step of a task may do: what takes a few milliseconds, so that slow functions delay
- * neither barriers nor the other tasks of their thread, and a thread that works is not taken for one
- * that stands still. Records are counted out beforehand, by what the last steps took: to ask the
- * clock for each would cost more than many of them. It begins with few, since nothing is known of a
- * function yet. Timers ask the clock.
+ * neither barriers nor the other tasks of their thread, and a thread that works is not taken for
+ * one that stands still. Records are counted out beforehand, by what the last steps took: to ask
+ * the clock for each would cost more than many of them. It begins with few, since nothing is known
+ * of a function yet. Timers ask the clock.
  */
 import { BATCH_SIZE } from '../../base/records.ts';
 
