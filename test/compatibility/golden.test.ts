@@ -47,10 +47,9 @@ for (const name of existsSync(SNAPSHOTS) ? readdirSync(SNAPSHOTS) : [])
         );
       const timers = objects.filter((it) => 'timer' in it);
       assert.equal(timers.length, ALL.length, 'timers of before and of now');
-      const operator = objects.filter((it) => 'union' in it) as readonly {
-        readonly list: number[];
-        readonly union: string[];
-      }[];
+      const operator = objects.filter(
+        (it): it is { readonly list: number[]; readonly union: string[] } => 'union' in it,
+      );
       for (const { union } of operator)
         assert.deepEqual(
           union.slice(0, STORED.length),
