@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { END_TXN_KEY } from '../../tools/kafka/proxy.ts';
+import { jobIdOf } from '../../packages/core/src/jobmanager/run-state.ts';
+import { PRODUCE } from '../../packages/kafka/src/wire/produce.ts';
 import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { kill9, startWeir } from '../../tools/exactly-once/weir-process.ts';
 import { writeOrders } from '../../tools/demo-kafka/orders.ts';
@@ -22,6 +24,8 @@ import { brokerTest, fresh, sharedProxy } from './support/shared-broker.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const JOB = join(root, 'examples/kafka-running-totals.ts');
 const WEIR = join(root, 'packages/core/bin/weir.js');
+
+const PREFIX = `weir-${jobIdOf('kafka-running-totals')}`;
 
 interface Listed {
   readonly id: string;
@@ -87,9 +91,9 @@ brokerTest(
       const weir = startWeir({ args: words, ...start });
       let held = 0;
       proxy.verdict = (key) => {
-        if (key !== END_TXN_KEY) return 'forward';
-        held++;
-        return 'hold';
+        if (key === END_TXN_KEY) held++;
+        // Without its writes the next checkpoint cannot complete: its transaction is promised by none.
+        return key === END_TXN_KEY || (key === PRODUCE.key && held > 0) ? 'hold' : 'forward';
       };
       await writeOrders(cluster, orders, { count: 3000, partitions: 2 });
       while (held === 0) await sleep(5);
@@ -97,7 +101,7 @@ brokerTest(
       assert.match(running.stderr, /is running \(process \d+/);
       // Of a checkpoint that cannot complete any more.
       await writeOrders(cluster, orders, { count: 500, partitions: 2 });
-      while ((await openTransactions(cluster, 'weir')).length < 2) await sleep(5);
+      while ((await openTransactions(cluster, PREFIX)).length < 2) await sleep(5);
       await kill9(weir);
       proxy.verdict = () => 'forward';
 
