@@ -9,6 +9,7 @@ import {
   CHECK_UPGRADE,
   CHECKPOINT,
   COMMANDS,
+  DIFF,
   EXPLAIN,
   HELP_COMMAND,
   INSPECT,
@@ -38,6 +39,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   [INSPECT.name]: async (...given) =>
     (await import('./inspect-command.ts')).inspectCommand(...given),
   [TX.name]: async (...given) => (await import('./tx-command.ts')).txCommand(...given),
+  [DIFF.name]: async (...given) => (await import('./diff-command.ts')).diffCommand(...given),
   [CHECK_UPGRADE.name]: async (...given) =>
     (await import('./check-upgrade-command.ts')).checkUpgradeCommand(...given),
   ...actions({

@@ -175,6 +175,14 @@ export const TX: CommandSpec = {
   stopAtWord: true,
 };
 
+export const DIFF: CommandSpec = {
+  name: 'diff',
+  operands: '[options] PATH PATH',
+  summary: 'show in what two snapshots differ',
+  text: 'Compares by operator, state and key. The exit code is 0 when both are alike, else 1.',
+  options: [{ long: '--json', text: 'one JSON object a line for each difference' }, VERBOSE, HELP],
+};
+
 export const CHECK_UPGRADE: CommandSpec = {
   name: 'check-upgrade',
   operands: '[options] PATH JOB [job arguments]',
@@ -308,6 +316,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   CHECKPOINT,
   EXPLAIN,
   INSPECT,
+  DIFF,
   CHECK_UPGRADE,
   TX,
   HELP_COMMAND,
