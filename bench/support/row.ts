@@ -12,7 +12,10 @@ export interface Row {
   readonly direction: Direction;
   readonly mustReach: number;
   readonly reachFor: number | null;
-  /** Smallest throughput that counts whatever the ratio, so that a slow loop flatters nobody. */
+  /**
+   * Smallest throughput that counts whatever the ratio, so that a slow loop flatters nobody. In
+   * seconds of CPU time of the row's threads, so that a busy machine blames nobody.
+   */
   readonly floor?: number;
   /** Only with `--long`. */
   readonly long?: boolean;
@@ -24,6 +27,8 @@ export interface Measured {
   readonly baseline: number | null;
   /** Of CPU time instead of wall time: for machines that others use as well. */
   readonly cpuRatio?: number;
+  /** The value had all threads run all the time: by CPU time. */
+  readonly cpuValue?: number;
   /** Facts beside the number. */
   readonly notes?: Readonly<Record<string, number | string>>;
 }
@@ -38,11 +43,12 @@ export interface RowResult {
   readonly met: boolean;
   readonly reachFor: number | null;
   readonly cpuRatio: number | null;
+  readonly cpuValue: number | null;
   readonly notes: Readonly<Record<string, number | string>>;
 }
 
 export function resultOf(row: Row, measured: Measured): RowResult {
-  const { value, baseline, cpuRatio, notes } = measured;
+  const { value, baseline, cpuRatio, cpuValue, notes } = measured;
   const ratio = baseline === null ? null : value / baseline;
   const compared = row.compares === 'ratio' ? (ratio ?? Number.NaN) : value;
   const reached =
@@ -54,9 +60,10 @@ export function resultOf(row: Row, measured: Measured): RowResult {
     baseline,
     ratio,
     mustReach: row.mustReach,
-    met: reached && value >= (row.floor ?? -Infinity),
+    met: reached && Math.max(value, cpuValue ?? value) >= (row.floor ?? -Infinity),
     reachFor: row.reachFor,
     cpuRatio: cpuRatio ?? null,
+    cpuValue: cpuValue ?? null,
     notes: notes ?? {},
   };
 }

@@ -1,5 +1,6 @@
 /** All rows, in the order of the table. */
 import { HEAP_ROW } from '../rows/heap.ts';
+import { KAFKA_ROWS } from '../rows/kafka.ts';
 import { KEYED_ROWS } from '../rows/keyed.ts';
 import { LATENCY_ROW } from '../rows/latency.ts';
 import { ONE_THREAD_ROWS } from '../rows/one-thread.ts';
@@ -16,4 +17,5 @@ export const ROWS: readonly Row[] = [
   HEAP_ROW,
   ...PROCESS_ROWS,
   WORD_COUNT_ROW,
+  ...KAFKA_ROWS,
 ];

@@ -62,6 +62,9 @@ export class ColumnPlan {
   }
 }
 
+/** Larger memory is not kept: one batch with long lists would hold it for ever. */
+const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Memory for the block, used again for every batch. */
 export class ColumnScratch {
   f64: Float64Array = new Float64Array(0);
@@ -69,8 +72,11 @@ export class ColumnScratch {
   u8: Uint8Array = new Uint8Array(0);
 
   fit(bytes: number): void {
-    if (bytes <= this.u8.length) return;
-    const buffer = new ArrayBuffer(Math.ceil(Math.max(bytes, this.u8.length * 2) / 8) * 8);
+    const size = this.u8.length;
+    if (bytes <= size && (size <= KEPT_BYTES_MAX || bytes > KEPT_BYTES_MAX)) return;
+    const buffer = new ArrayBuffer(
+      Math.ceil(Math.max(bytes, Math.min(size * 2, KEPT_BYTES_MAX)) / 8) * 8,
+    );
     this.f64 = new Float64Array(buffer);
     this.i32 = new Int32Array(buffer);
     this.u8 = new Uint8Array(buffer);
