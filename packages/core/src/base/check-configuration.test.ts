@@ -85,8 +85,7 @@ test('values that come later are refused one by one', () => {
   for (const settings of [
     { 'state.backend.type': 'rocksdb' },
     { 'jobmanager.execution.failover-strategy': 'downstream' },
-    { 'execution.state-recovery.claim-mode': 'CLAIM' },
-    { 'execution.checkpointing.savepoint-dir': '/tmp/savepoints' },
+    { 'execution.checkpointing.incremental': true },
   ] as const)
     assert.equal(refusal(settings).code, 'CONFIG_UNSUPPORTED');
   assert.deepEqual(warnings({ 'state.backend.type': 'hashmap' }), []);

@@ -32,7 +32,7 @@ import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
 
 /** A run that is over by then has no need of an API, and does not wait for it. */
-const REST_DELAY_MS = 50;
+const REST_DELAY_MS = 250;
 
 /** @throws WeirError when the run cannot start; what happens later is in the outcome. */
 export async function runLocal(options: RunOptions): Promise<RunOutcome> {

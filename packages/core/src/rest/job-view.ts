@@ -137,7 +137,7 @@ function vertexView(vertex: JobVertex, all: readonly TaskFacts[], now: number): 
   const starts = tasks.map(({ times }) => times.DEPLOYING ?? times.RUNNING ?? Infinity);
   const startTime = Math.min(...starts);
   const ends = tasks.map(({ times }) => times.FINISHED ?? times.CANCELED ?? times.FAILED ?? 0);
-  const hasEnded = states.every((state) => ENDED.has(state));
+  const hasEnded = states.length > 0 && states.every((state) => ENDED.has(state));
   const endTime = hasEnded ? Math.max(...ends) : -1;
   const hasStarted = startTime !== Infinity;
   return {
