@@ -18,6 +18,7 @@ const run = promisify(execFile);
 
 const START_LIMIT_MS = 60_000;
 const TOOL_HEAP = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
+const PROGRAM_HEAP = ['-Xmx1g'];
 const BROKER_HEAP = ['-Xms256m', '-Xmx512m', '-XX:+UseSerialGC', '-Djava.awt.headless=true'];
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qk';
 
@@ -38,6 +39,8 @@ export interface Broker {
   readonly isOwn: boolean;
   /** Runs a class of Kafka's own tools and answers what it prints. */
   tool(mainClass: string, args: readonly string[]): Promise<string>;
+  /** Runs a Java program, a class or one source file, with Kafka's jars and all of the compiler. */
+  java(program: string, args: readonly string[]): Promise<string>;
   /** Stops it with SIGKILL, or gently, and starts it again on the same data. */
   restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Stops it; `start` brings it back on the same data. */
@@ -80,6 +83,10 @@ class RunningBroker implements Broker {
 
   tool(mainClass: string, args: readonly string[]): Promise<string> {
     return runTool([...TOOL_HEAP, '-cp', this.#classPath, mainClass, ...args]);
+  }
+
+  java(program: string, args: readonly string[]): Promise<string> {
+    return runTool([...PROGRAM_HEAP, '-cp', this.#classPath, program, ...args]);
   }
 
   restart(): Promise<void> {
@@ -172,6 +179,10 @@ class OwnBroker implements Broker {
   tool(mainClass: string, args: readonly string[]): Promise<string> {
     const login = this.#options.acl === true ? ['--command-config', this.#path('admin')] : [];
     return runTool(this.#java(TOOL_HEAP, mainClass, [...args, ...login]));
+  }
+
+  java(program: string, args: readonly string[]): Promise<string> {
+    return runTool(this.#java(PROGRAM_HEAP, program, args));
   }
 
   #path(name: string): string {
