@@ -244,6 +244,22 @@ test('a lost slot fails its subtasks at once, without waiting for their end', ()
   assert.deepEqual(fixture.names(fixture.last('deploy').executions), ['a1', 'b1']);
 });
 
+test('a finished subtask runs again when its slot is lost before all was read', () => {
+  const fixture = new Fixture(threeRegions());
+  fixture.run();
+  fixture.report('a1', 'FINISHED');
+  fixture.report('b1', 'FINISHED');
+  fixture.effects.length = 0;
+  fixture.handle({ type: 'slotsLost', slots: [1], error: lost });
+  assert.equal(fixture.count('failover'), 0, 'everything was read');
+
+  const other = new Fixture(oneRegion());
+  other.run();
+  other.report('a0', 'FINISHED');
+  other.handle({ type: 'slotsLost', slots: [0], error: lost });
+  assert.ok(other.names(other.last('failover').failed).includes('a0'));
+});
+
 test('a slot lost while its subtasks are being cancelled completes the cancellation', () => {
   const fixture = new Fixture(oneRegion());
   fixture.run();

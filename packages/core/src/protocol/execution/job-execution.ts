@@ -19,6 +19,7 @@ import type { ExecutionState, JobStatus } from '../messages.ts';
 import { slotLayoutOf } from '../slots/slot-layout.ts';
 import type { SlotLayout } from '../slots/slot-layout.ts';
 import { channelsOf } from './channels.ts';
+import type { Channel } from './channels.ts';
 import {
   EXECUTION_TRANSITIONS,
   isTerminalExecutionState,
@@ -75,6 +76,7 @@ export class JobExecution {
   readonly #slots: SlotLayout;
   readonly #restartStrategy: RestartStrategy;
   readonly #failoverStrategy: FailoverStrategy;
+  readonly #channels: readonly Channel[];
   readonly #poisonDetector: PoisonDetector;
   readonly #executions = new Map<SubtaskKey, Execution>();
   #status: JobStatus = 'CREATED';
@@ -91,11 +93,8 @@ export class JobExecution {
     this.#epoch = epoch;
     this.#slots = slotLayoutOf(jobGraph);
     this.#restartStrategy = createRestartStrategy(restartStrategy);
-    this.#failoverStrategy = createFailoverStrategy(
-      failoverStrategy,
-      jobGraph,
-      channelsOf(jobGraph),
-    );
+    this.#channels = channelsOf(jobGraph);
+    this.#failoverStrategy = createFailoverStrategy(failoverStrategy, jobGraph, this.#channels);
     const attempt: Attempt = { epoch, counter: this.#attemptCounter };
     for (const { vertexId, subtask } of subtasksOf(jobGraph))
       this.#executions.set(subtaskKey(vertexId, subtask), {
@@ -211,11 +210,24 @@ export class JobExecution {
     for (const { ref, state } of this.executions()) {
       if (!lost.has(this.#slots.slotOf(ref.vertexId, ref.subtask))) continue;
       if (state === 'CANCELING') this.#move(ref, 'CANCELED', null);
+      else if (state === 'FINISHED') {
+        if (this.#isRead(ref)) failed.push(ref);
+      }
       // What is only scheduled was not in the slot yet: the shell waits for another slot.
       else if (state !== 'CREATED' && state !== 'SCHEDULED' && this.#move(ref, 'FAILED', error))
         failed.push(ref);
     }
     if (failed.length > 0) this.#failSubtasks(failed, error, moment);
+  }
+
+  /** A finished subtask whose last records may not have reached everyone: they are lost with it. */
+  #isRead({ vertexId, subtask }: ExecutionRef): boolean {
+    return this.#channels.some(
+      ({ producer, consumer }) =>
+        producer.vertexId === vertexId &&
+        producer.subtask === subtask &&
+        this.execution(consumer.vertexId, consumer.subtask).state !== 'FINISHED',
+    );
   }
 
   #failSubtasks(failed: readonly ExecutionRef[], error: ErrorInfo, moment: Moment): void {
