@@ -127,7 +127,10 @@ const DRAWS: Readonly<Record<Exclude<FaultType, 'killAtEvent'>, Draw>> = {
 
 export const FAULT_TYPES: readonly FaultType[] = Object.keys(DRAWS) as FaultType[];
 
-/** Faults until `healAt`, in order of time; of about half of the kinds that are allowed. */
+/** After these something goes back to a checkpoint, which is where most mistakes show. */
+const RESTARTING: ReadonlySet<string> = new Set(['kill', 'powerFailure', 'killSlot', 'fragile']);
+
+/** Faults until `healAt`, in order of time; of some of the kinds that are allowed. */
 export function drawFaults(
   random: Random,
   options: { readonly healAt: number; readonly allowed: readonly FaultType[] },
@@ -136,7 +139,8 @@ export function drawFaults(
   const most = [1, 2, 4][random.int(3)] as number;
   const faults: Fault[] = [];
   for (const [type, draw] of Object.entries(DRAWS)) {
-    if (!allowed.includes(type as FaultType) || random.int(5) < 3) continue;
+    const isDrawn = random.int(10) < (RESTARTING.has(type) ? 6 : 3);
+    if (!allowed.includes(type as FaultType) || !isDrawn) continue;
     const count = 1 + random.int(most);
     for (let i = 0; i < count; i++) faults.push(draw(random, Math.floor(random.next() * healAt)));
   }

@@ -60,8 +60,8 @@ function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
     name,
     splits,
     keys: 1 + random.int(6),
-    burst: 1 + random.int(6),
-    pauseMs: [1, 10, 40, 100][random.int(4)] as number,
+    burst: 1 + random.int(4),
+    pauseMs: [5, 20, 40, 80][random.int(4)] as number,
     parallelism: random.int(3) === 0 ? 1 + random.int(3) : null,
     idlenessMs: random.int(3) === 0 ? 20 + random.int(100) : null,
     assignment: random.int(2) === 0 ? 'first' : 'asked',
@@ -117,6 +117,16 @@ function drawOperator(
   };
   const counted = recount({ name: '', streams: [...streams, operator], sinks: [], chaining: true });
   if (counted.streams.at(-1)!.length <= RECORDS_MAX) streams.push(operator);
+}
+
+/** About how long the sources of a job take, undisturbed. */
+export function durationMs(job: JobSpec): number {
+  const durations = job.streams.map((stream) => {
+    if (stream.type !== 'source') return 0;
+    const records = stream.splits.reduce((sum, { count }) => sum + count, 0);
+    return (records / stream.burst) * stream.pauseMs;
+  });
+  return Math.max(...durations);
 }
 
 /** Newer streams more often: deep graphs, with some branches. */

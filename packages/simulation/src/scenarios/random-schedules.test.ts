@@ -5,7 +5,7 @@ import { REGRESSIONS } from './regressions.ts';
 import { runSchedule } from './simulate.ts';
 
 /** Fresh ones are run by `npm run sim`; these are for every change. */
-const SEEDS = 150;
+const SEEDS = 100;
 
 test('random jobs under random faults publish what a recount does, and replay alike', async () => {
   const { failures, replayed, restores } = await runBatch({ first: 1, count: SEEDS, bug: null });

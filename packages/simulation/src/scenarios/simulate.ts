@@ -14,7 +14,7 @@ import { drawFaults, FAULT_TYPES } from '../faults/fault-plan.ts';
 import type { Fault, FaultType } from '../faults/fault-plan.ts';
 import { injectFaults } from '../faults/inject.ts';
 import { buildJob } from '../jobs/build-job.ts';
-import { drawJob } from '../jobs/draw-job.ts';
+import { drawJob, durationMs } from '../jobs/draw-job.ts';
 import type { JobSpec, SinkSpec } from '../jobs/job-spec.ts';
 import { OuterSystem } from '../jobs/outer-system.ts';
 import type { OuterMood } from '../jobs/outer-system.ts';
@@ -86,7 +86,8 @@ class Schedule {
     const jobRandom = world.random('job');
     const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax: 2 + jobRandom.int(6) });
     const swarm = world.random('swarm');
-    this.#healAt = 100 + swarm.int(3000);
+    // Most faults should fall while the job runs.
+    this.#healAt = 50 + Math.floor(durationMs(drawn) * (0.3 + 1.2 * swarm.next()));
     this.#faults = faults ?? drawFaults(world.random('faults'), { healAt: this.#healAt, allowed });
     const refusesFiles = this.#settings.commitsAtEnd || this.#faults.some(isZombie);
     this.#job = refusesFiles ? withoutFileSinks(drawn) : drawn;
