@@ -3,10 +3,11 @@
  * exactly-once beside a transactional copy loop of the Java client. They need Java and Maven, and run
  * only with `--long`.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Consumer } from '@platformatic/kafka';
-import { job, runJob } from '@weir/core';
-import { bytes, kafkaSink, kafkaSource } from '@weir/kafka';
+import { datagen, job, runJob } from '@weir/core';
+import { bytes, kafkaSink, kafkaSource, text } from '@weir/kafka';
 import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
 import { tcpConnect } from '../../packages/kafka/src/client/broker-connection.ts';
 import { KafkaCluster } from '../../packages/kafka/src/client/cluster.ts';
@@ -23,6 +24,15 @@ const VALUE_BYTES = 100;
 const ROUNDS = 3;
 const SECOND = 1000;
 const JAVA_LOOP = fileURLToPath(new URL('../peers/CopyLoop.java', import.meta.url));
+
+const PRODUCE_SETTINGS = {
+  acks: -1,
+  compression: 'none',
+  lingerMs: 5,
+  batchSizeBytes: 256 * 1024,
+  deliveryTimeoutMs: 60_000,
+  requestTimeoutMs: 30_000,
+} as const;
 
 async function withBroker<R>(
   measure: (broker: Broker, cluster: KafkaCluster) => Promise<R>,
@@ -53,14 +63,7 @@ async function fill(cluster: KafkaCluster, topic: string, count: number): Promis
   const session = new ProduceSession({
     cluster,
     clock: realClock,
-    settings: {
-      acks: -1,
-      compression: 'none',
-      lingerMs: 5,
-      batchSizeBytes: 256 * 1024,
-      deliveryTimeoutMs: 60_000,
-      requestTimeoutMs: 30_000,
-    },
+    settings: PRODUCE_SETTINGS,
     identity: { transactionalId: null, producerId: -1n, epoch: -1 },
   });
   const value = Buffer.alloc(VALUE_BYTES, 'v');
@@ -207,6 +210,107 @@ async function checkCopied(broker: Broker, topic: string): Promise<void> {
     throw new Error(`wrong answer: ${count} records, checksum ${checksum}`);
 }
 
+const CHECKPOINTS = 500;
+const SETTLED_AT = 100;
+
+/** Heap and sockets after many checkpoints, less what they were after some. */
+function measureFlatness(): Promise<Measured> {
+  return withBroker(async (broker, cluster) => {
+    await createTopic(cluster, 'flat');
+    const stop = new AbortController();
+    const seen: { heapMiB: number; sockets: number }[] = [];
+    let count = 0;
+    const work = job('bench-flat', (env) => {
+      env.enableCheckpointing('20ms');
+      env
+        .fromSource(datagen({ generator: (index) => `record ${index}`, rate: 2000 }), { uid: 'in' })
+        .sinkTo(kafkaSink({ bootstrap: broker.address, topic: 'flat', value: text(), lingerMs: 1 }))
+        .uid('out');
+    });
+    await runJob(work, {
+      signal: stop.signal,
+      onEvent: (event) => {
+        if (event.type !== 'checkpointCompleted') return;
+        count++;
+        if (count !== SETTLED_AT && count !== CHECKPOINTS) return;
+        globalThis.gc?.();
+        const resources = process.getActiveResourcesInfo();
+        seen.push({
+          heapMiB: process.memoryUsage().heapUsed / 1024 ** 2,
+          sockets: resources.filter((name) => name === 'TCPSocketWrap').length,
+        });
+        if (count === CHECKPOINTS) stop.abort();
+      },
+    });
+    const [settled, last] = seen;
+    if (settled === undefined || last === undefined) throw new Error(`${count} checkpoints`);
+    if (last.sockets > settled.sockets)
+      throw new Error(`${settled.sockets} connections became ${last.sockets}`);
+    const growth = last.heapMiB - settled.heapMiB;
+    return {
+      value: Number(growth.toFixed(2)),
+      baseline: null,
+      notes: { checkpoints: count, connections: last.sockets, heapMiB: Math.round(last.heapMiB) },
+    };
+  });
+}
+
+const INTERVAL_MS = 200;
+const LATENCY_RECORDS = 4000;
+const LATENCY_WARM_UP = 1000;
+
+/** From a record's writing to its committed result in a reader's hands, less the interval. */
+function measureLatency(): Promise<Measured> {
+  return withBroker(async (broker, cluster) => {
+    for (const topic of ['asked', 'answered']) await createTopic(cluster, topic);
+    const { address: bootstrap } = broker;
+    const stop = new AbortController();
+    const copy = job('bench-latency', (env) => {
+      env.enableCheckpointing(INTERVAL_MS);
+      env
+        .fromSource(kafkaSource({ bootstrap, topics: 'asked', value: text() }), { uid: 'in' })
+        .sinkTo(kafkaSink({ bootstrap, topic: 'answered', value: text(), lingerMs: 1 }))
+        .uid('out');
+    });
+    const latencies: number[] = [];
+    const reader = job('bench-latency-reader', (env) => {
+      env
+        .fromSource(kafkaSource({ bootstrap, topics: 'answered', value: text() }), { uid: 'in' })
+        .forEach((sentAt) => {
+          latencies.push(performance.now() - Number(sentAt) - INTERVAL_MS);
+          if (latencies.length === LATENCY_RECORDS) stop.abort();
+        });
+    });
+    const running = [copy, reader].map((work) => runJob(work, { signal: stop.signal }));
+    await writePaced(cluster, 'asked');
+    await Promise.all(running);
+    const sorted = latencies.slice(LATENCY_WARM_UP).toSorted((a, b) => a - b);
+    const at = (share: number): number =>
+      Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+    return {
+      value: at(0.99),
+      baseline: null,
+      notes: { p50: at(0.5), p90: at(0.9), records: sorted.length, interval: `${INTERVAL_MS} ms` },
+    };
+  });
+}
+
+/** One record each 5 ms with the time at which it is written. */
+async function writePaced(cluster: KafkaCluster, topic: string): Promise<void> {
+  const session = new ProduceSession({
+    cluster,
+    clock: realClock,
+    settings: { ...PRODUCE_SETTINGS, lingerMs: 0 },
+    identity: { transactionalId: null, producerId: -1n, epoch: -1 },
+  });
+  for (let index = 0; index < LATENCY_RECORDS; index++) {
+    const value = Buffer.from(String(performance.now()));
+    session.append(topic, 0, { key: null, value, headers: [], timestamp: Date.now() });
+    await sleep(5);
+  }
+  await session.flush();
+}
+
 export const KAFKA_ROWS: readonly Row[] = [
   {
     name: 'kafka-source',
@@ -229,5 +333,27 @@ export const KAFKA_ROWS: readonly Row[] = [
     reachFor: 0.9,
     long: true,
     measure: measureCopy,
+  },
+  {
+    name: 'kafka-latency',
+    title: 'committed result after its record, beyond the checkpoint interval, p99',
+    unit: 'ms',
+    compares: 'value',
+    direction: 'atMost',
+    mustReach: 100,
+    reachFor: 30,
+    long: true,
+    measure: measureLatency,
+  },
+  {
+    name: 'kafka-flat',
+    title: 'heap growth of an exactly-once Kafka sink from checkpoint 100 to 500',
+    unit: 'MiB',
+    compares: 'value',
+    direction: 'atMost',
+    mustReach: 2,
+    reachFor: null,
+    long: true,
+    measure: measureFlatness,
   },
 ];

@@ -251,6 +251,24 @@ test('a lost transaction does not keep the others from committing (failure 13)',
   assert.deepEqual(visible(world), ['kept']);
 });
 
+test('over a thousand checkpoints no connection is opened beyond the first few (failure 14)', async () => {
+  const world = newWorld();
+  let connections = 0;
+  const sink = sinkOf(world, {}, (host, port) => {
+    connections++;
+    return world.broker.connect(host, port);
+  });
+  const writer = await openWriter(world, sink);
+  const committer = committerOf(world, sink);
+  for (let checkpoint = 1; checkpoint <= 1000; checkpoint++) {
+    await write(writer, 'v');
+    await committer.commit(await barrier(writer, checkpoint));
+  }
+  // One for control and one for writes, and the committer's own.
+  assert.equal(connections, 3);
+  assert.ok(world.broker.coordinator.idCount <= 20, `${world.broker.coordinator.idCount} ids`);
+});
+
 test('closing a writer leaves pre-committed transactions alone (failure 15)', async () => {
   const world = newWorld();
   const sink = sinkOf(world);
