@@ -1,7 +1,7 @@
 /**
  * Kafka on loopback: the source beside the consumer of the client library, and a copy that is
- * exactly-once beside a transactional copy loop of the Java client. They need Java and Maven, and run
- * only with `--long`.
+ * exactly-once beside a transactional copy loop of the Java client. They need Java and Maven, and
+ * run only with `--long`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -92,7 +92,7 @@ brokerTest(
       let held = 0;
       proxy.verdict = (key) => {
         if (key === END_TXN_KEY) held++;
-        // Without its writes the next checkpoint cannot complete: its transaction is promised by none.
+        // Without its writes the next checkpoint cannot complete, so it promises nothing.
         return key === END_TXN_KEY || (key === PRODUCE.key && held > 0) ? 'hold' : 'forward';
       };
       await writeOrders(cluster, orders, { count: 3000, partitions: 2 });

@@ -251,7 +251,7 @@ test('a lost transaction does not keep the others from committing (failure 13)',
   assert.deepEqual(visible(world), ['kept']);
 });
 
-test('over a thousand checkpoints no connection is opened beyond the first few (failure 14)', async () => {
+test('a thousand checkpoints open no connection beyond the first few (failure 14)', async () => {
   const world = newWorld();
   let connections = 0;
   const sink = sinkOf(world, {}, (host, port) => {
