@@ -58,6 +58,12 @@ for (const [what, text, message] of MODULES)
     assertTold(await at.run(['run', at.job('job.ts', text)]), 2, message);
   });
 
+test('a job module that ends the process does not look like a run that went well', async (t) => {
+  const at = place(t);
+  const job = at.job('job.ts', `${IMPORTS}process.exit(0);\nexport default job('x', () => {});\n`);
+  assertTold(await at.run(['run', job]), 1, /^Error: code of the job called process\.exit/m);
+});
+
 const GRAPHS: readonly (readonly [string, string, RegExp])[] = [
   [
     'builds another graph when it is evaluated again',

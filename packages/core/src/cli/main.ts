@@ -8,7 +8,7 @@ import { realClock } from '../cluster/real-clock.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
 import { commandLine, reportError } from './command-line.ts';
 import type { Environment, StopSignal } from './environment.ts';
-import { exitCodeOfSignal } from './exit-codes.ts';
+import { EXIT_FAILED, exitCodeOfSignal } from './exit-codes.ts';
 import { Terminal } from './terminal.ts';
 import type { Screen } from './terminal.ts';
 
@@ -108,6 +108,14 @@ const words = process.argv.slice(2);
 // Such as an error in a timer that the job's module set: nobody waits for it.
 process.on('uncaughtException', (error) => process.exit(reportError(error, words, environment)));
 
+let hasEnded = false;
+process.on('exit', (code) => {
+  if (hasEnded || code !== 0) return;
+  terminal.warn('Error: code of the job called process.exit, before the command had ended');
+  process.exitCode = EXIT_FAILED;
+});
+
 const exitCode = await commandLine(words, environment);
+hasEnded = true;
 // Timers and connections that the job's module left open would keep the process for ever.
 process.exit(exitCode);
