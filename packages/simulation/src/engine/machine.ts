@@ -59,9 +59,12 @@ export class Machine {
   linkOptions(name: string): LinkOptions {
     const { moods, world } = this;
     const codec = new FrameCodec(new GeneralBatchCodec());
+    const random = world.random(`link ${name}`);
     return {
       mood: moods.link,
-      random: world.random(`link ${name}`),
+      random,
+      // No slower than checkpoints can bear.
+      slowness: Math.min([1, 1, 10, 100][random.int(4)] as number, 20 / moods.link.latencyMs),
       capacity: moods.linkCapacity,
       copy: {
         copy: (message: WireMessage): WireMessage => {

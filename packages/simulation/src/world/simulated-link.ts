@@ -30,6 +30,8 @@ export interface MessageCopy {
 export interface LinkOptions {
   readonly mood: LinkMood;
   readonly random: Random;
+  /** How much slower than the others this link is: barriers then arrive far apart. */
+  readonly slowness: number;
   /** Messages under way at most, before numbered frames are refused. */
   readonly capacity: number;
   readonly copy: MessageCopy;
@@ -65,14 +67,17 @@ export class SimulatedLink implements DataLink {
   }
 
   send(message: WireMessage): boolean {
-    const { random, mood, capacity, copy } = this.#options;
+    const { random, mood, slowness, capacity, copy } = this.#options;
     const mayWait = message.type === 'frame' && isNumbered(message.frame);
     if (mayWait && this.#underWay >= capacity) return false;
     const peer = this.#peer as SimulatedLink;
     const copied = copy.copy(message);
     this.#underWay++;
     const now = this.#world.now;
-    const earliest = Math.max(now + random.next() * 2 * mood.latencyMs, mood.cloggedUntil);
+    const earliest = Math.max(
+      now + random.next() * 2 * mood.latencyMs * slowness,
+      mood.cloggedUntil,
+    );
     this.#lastArrival = Math.max(this.#lastArrival + 1e-6, earliest);
     this.#world.schedule(peer.#owner.life, this.#lastArrival - now, labelOf(message), () => {
       peer.#arrived.push(copied);
