@@ -26,8 +26,9 @@ import { ProgressReporter } from './progress-reporter.ts';
 import { realClock } from './real-clock.ts';
 import { openRestEndpoint } from './rest-endpoint.ts';
 import type { RestEndpoint } from './rest-endpoint.ts';
+import { RestoreDrill } from './restore-drill.ts';
 import { runControl } from './run-control.ts';
-import type { RunOptions, RunOutcome } from '../cli/run-contract.ts';
+import type { RunEvent, RunOptions, RunOutcome } from '../cli/run-contract.ts';
 import { SlotThreads } from './slot-threads.ts';
 import type { Slots } from './slots.ts';
 
@@ -91,8 +92,12 @@ interface Run {
 
 async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
   const { prepared, state, random } = run;
-  const { configuration } = prepared;
-  const { listener } = options;
+  const drill = createDrill(run, () => master, options.listener);
+  const listener = (event: RunEvent): void => {
+    options.listener(event);
+    if (event.type === 'checkpointCompleted' && event.path !== null)
+      drill?.completed(event.checkpointId, event.path);
+  };
   const slots = createSlots(options, run);
   const reporter = new ProgressReporter(state.jobGraph, listener);
   const logger = {
@@ -112,16 +117,7 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
     prepared,
     state,
   );
-  listener({
-    type: 'started',
-    jobId: state.jobId,
-    jobName: state.jobGraph.jobName,
-    start: state.startLine,
-    restoredCheckpointId: state.initial?.metadata.checkpointId ?? null,
-    parallelism: configuration.get('parallelism.default'),
-  });
-  for (const message of explainGuarantees(prepared.guarantees))
-    listener({ type: 'log', level: 'info', message });
+  announce(run, listener);
   const openRest = ({ port }: { readonly port: number }): Promise<RestEndpoint> =>
     openRestEndpoint({
       master,
@@ -152,9 +148,39 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
   } finally {
     unwatch();
     reporter.close();
+    await drill?.close();
     for (const endpoint of rest) await (await endpoint).close();
     await slots.close();
   }
+}
+
+/** From which state the run starts, and what it guarantees. */
+function announce({ prepared, state }: Run, listener: RunOptions['listener']): void {
+  listener({
+    type: 'started',
+    jobId: state.jobId,
+    jobName: state.jobGraph.jobName,
+    start: state.startLine,
+    restoredCheckpointId: state.initial?.metadata.checkpointId ?? null,
+    parallelism: prepared.configuration.get('parallelism.default'),
+  });
+  for (const message of explainGuarantees(prepared.guarantees))
+    listener({ type: 'log', level: 'info', message });
+}
+
+/** `null`: none is wanted. */
+function createDrill(
+  { prepared }: Run,
+  master: () => JobMaster,
+  listener: RunOptions['listener'],
+): RestoreDrill | null {
+  const every = prepared.configuration.get('weir.checkpoint.drill');
+  if (every === 0) return null;
+  return new RestoreDrill({
+    every,
+    logger: { log: (level, message) => listener({ type: 'log', level, message }) },
+    proven: (checkpointId) => master().statistics.proven(checkpointId),
+  });
 }
 
 function createSlots(options: RunOptions, { prepared, state, random }: Run): Slots {

@@ -40,6 +40,12 @@ export interface RestoredFacts {
   readonly restoredAt: number;
 }
 
+export interface ProvenFacts {
+  readonly checkpointId: number;
+  /** Wall-clock milliseconds. */
+  readonly provenAt: number;
+}
+
 export interface CheckpointSummary {
   readonly counts: {
     readonly restored: number;
@@ -53,6 +59,8 @@ export interface CheckpointSummary {
     readonly savepoint: CheckpointFacts | null;
     readonly failed: CheckpointFacts | null;
     readonly restored: RestoredFacts | null;
+    /** Was restored on the side, as a proof. */
+    readonly proven: ProvenFacts | null;
   };
   /** Newest first. */
   readonly history: readonly CheckpointFacts[];
@@ -67,6 +75,7 @@ export class CheckpointStatistics {
   /** Oldest first. */
   #history: readonly CheckpointFacts[] = [];
   #restored: RestoredFacts | null = null;
+  #proven: ProvenFacts | null = null;
   #restores = 0;
   #completed = 0;
   #failed = 0;
@@ -82,6 +91,10 @@ export class CheckpointStatistics {
   restored(facts: Omit<RestoredFacts, 'restoredAt'>): void {
     this.#restores++;
     this.#restored = { ...facts, restoredAt: this.#wallTime() };
+  }
+
+  proven(checkpointId: number): void {
+    this.#proven = { checkpointId, provenAt: this.#wallTime() };
   }
 
   started({ checkpointId, kind, stopsJob, timestamp, executions }: Started): void {
@@ -150,6 +163,7 @@ export class CheckpointStatistics {
         savepoint: this.#latestSavepoint,
         failed: this.#latestFailed,
         restored: this.#restored,
+        proven: this.#proven,
       },
       history,
     };

@@ -42,9 +42,17 @@ export function checkpointsView(statistics: CheckpointStatistics): CheckpointsJs
               is_savepoint: restored.kind === 'savepoint',
               external_path: pathView(restored.directory),
             },
+      'x-proven': provenView(statistics),
     },
     history: history.map((facts) => checkpointView(facts)),
   };
+}
+
+export function provenView(
+  statistics: CheckpointStatistics,
+): { readonly id: number; readonly timestamp: number } | null {
+  const { proven } = statistics.summary().latest;
+  return proven === null ? null : { id: proven.checkpointId, timestamp: proven.provenAt };
 }
 
 /** `tasks` is filled only where one checkpoint is asked for. */

@@ -22,6 +22,8 @@ export interface JobOverviewJson {
   readonly 'pending-operators': number;
   readonly jobType: 'STREAMING';
   readonly schedulerType: 'Default';
+  /** The checkpoint that was last restored on the side, and when. */
+  readonly 'x-proven': { readonly id: number; readonly timestamp: number } | null;
 }
 
 export interface ClusterOverviewJson {
@@ -169,6 +171,8 @@ export interface CheckpointsJson {
       readonly is_savepoint: boolean;
       readonly external_path: string;
     } | null;
+    /** The checkpoint that was last restored on the side. */
+    readonly 'x-proven': { readonly id: number; readonly timestamp: number } | null;
   };
   readonly history: readonly CheckpointJson[];
 }

@@ -4,6 +4,7 @@ import type { JobMaster } from '../jobmanager/job-master.ts';
 import type { TaskFacts } from '../jobmanager/run-history.ts';
 import type { JobGraph, JobVertex, PartitionerType } from '../protocol/job-graph.ts';
 import type { ExecutionState, JobStatus } from '../protocol/messages.ts';
+import { provenView } from './checkpoint-view.ts';
 import type {
   IoMetricsJson,
   JobDetailsJson,
@@ -14,7 +15,7 @@ import type {
 } from './contract.ts';
 
 /** What the views need of a JobMaster. */
-export type ViewedJob = Pick<JobMaster, 'jobId' | 'jobGraph' | 'status' | 'history'>;
+export type ViewedJob = Pick<JobMaster, 'jobId' | 'jobGraph' | 'status' | 'history' | 'statistics'>;
 
 /** Every status that Flink knows, in its order. */
 const JOB_STATUSES = [
@@ -75,6 +76,7 @@ export function jobOverview(job: ViewedJob, now: number): JobOverviewJson {
     'pending-operators': 0,
     jobType: 'STREAMING',
     schedulerType: 'Default',
+    'x-proven': provenView(job.statistics),
   };
 }
 

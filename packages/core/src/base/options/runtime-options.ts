@@ -174,6 +174,12 @@ export const RUNTIME_OPTIONS = {
     min: 1,
     doc: 'Ended checkpoints that the REST API still shows.',
   },
+  'weir.checkpoint.drill': {
+    type: 'int',
+    default: 0,
+    min: 0,
+    doc: 'Every so many completed checkpoints one is restored on the side, as a proof; 0: none.',
+  },
   'weir.data-dir': {
     type: 'string',
     default: '.weir',

@@ -5,7 +5,8 @@ import type { ParsedOptions } from '../options.ts';
 import { orFail } from './action.ts';
 import { dataDirectory, notedAddress, recordOf, storeOf } from './find-job.ts';
 
-type Row = Pick<JobOverviewJson, 'jid' | 'name' | 'state' | 'start-time'>;
+type Row = Pick<JobOverviewJson, 'jid' | 'name' | 'state' | 'start-time'> &
+  Partial<Pick<JobOverviewJson, 'x-proven'>>;
 
 const WIDTH = 62;
 const SCHEDULED: readonly string[] = ['CREATED', 'INITIALIZING'];
@@ -78,8 +79,14 @@ function show(
   const dashes = WIDTH - texts.title.length - 2;
   const left = Math.floor(dashes / 2);
   terminal.print(`${'-'.repeat(left)} ${texts.title} ${'-'.repeat(dashes - left)}`);
-  for (const row of rows.toSorted((a, b) => a['start-time'] - b['start-time']))
+  for (const row of rows.toSorted((a, b) => a['start-time'] - b['start-time'])) {
     terminal.print(`${timeText(row['start-time'])} : ${row.jid} : ${row.name} (${row.state})`);
+    const proven = row['x-proven'] ?? null;
+    if (proven !== null)
+      terminal.print(
+        `  checkpoint ${proven.id} was restored as a proof: ${timeText(proven.timestamp)}`,
+      );
+  }
   terminal.print('-'.repeat(WIDTH));
 }
 
