@@ -1,4 +1,4 @@
-/** `@weir/core/rest`: the REST API of running jobs, server and client. Loaded lazily. */
+/** The REST API of running jobs, server and client: what `cluster` loads, lazily. */
 export { AsyncOperations } from './async-operations.ts';
 export { RestClient } from './rest-client.ts';
 export { RestError } from './rest-error.ts';

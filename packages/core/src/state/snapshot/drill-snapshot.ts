@@ -1,7 +1,7 @@
 /**
- * Restores a snapshot on the side, to prove that it can be: every value is decoded, keyed state goes
- * into backends as for a job, and what comes out of them again is compared by hash with what was
- * stored. Needs no code of the job. One operator of one subtask is in memory at a time.
+ * Restores a snapshot on the side, to prove that it can be: every value is decoded, keyed state
+ * goes into backends as for a job, and what comes out of them again is compared by hash with what
+ * was stored. Needs no code of the job. One operator of one subtask is in memory at a time.
  */
 import { createHash } from 'node:crypto';
 import type { KeyedStateDescriptor, StateDeclaration } from '../../api/state.ts';
