@@ -7,9 +7,9 @@ import type { WeirError } from '@weir/core';
 import { json, kafkaSink, kafkaSource, MalformedRecord, text } from '@weir/kafka';
 import type { KafkaSinkOptions, KafkaSourceOptions } from '@weir/kafka';
 import { ADMIN, LIMITED } from '../../tools/kafka/broker-properties.ts';
-import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { clusterAt, createTopic } from './support/clients.ts';
 import { fill, numbers, run } from './support/jobs.ts';
+import { readCommitted } from './support/read-back.ts';
 import { brokerTest, fresh } from './support/shared-broker.ts';
 
 const IMPATIENT = { retryForMs: 1500, connectTimeoutMs: 1000 } as const;
@@ -174,9 +174,9 @@ brokerTest(
         .uid('out');
     });
     await run(work);
-    const values = await consoleRead(broker, { topic: to });
+    const values = await readCommitted(broker, cluster, to);
     assert.deepEqual(values, ['null\t{"n":1}', 'null\t{"n":3}', 'null\t{"n":5}']);
-    assert.deepEqual(await consoleRead(broker, { topic: dead }), ['null\tx', 'null\t{']);
+    assert.deepEqual(await readCommitted(broker, cluster, dead), ['null\tx', 'null\t{']);
     await cluster.close();
   },
 );
@@ -193,7 +193,7 @@ brokerTest('two jobs with one transactional prefix do not disturb each other', a
     });
   await Promise.all([run(jobTo(one)), run(jobTo(two))]);
   for (const topic of [one, two])
-    assert.equal((await consoleRead(broker, { topic, count: 3000 })).length, 3000);
+    assert.equal((await readCommitted(broker, cluster, topic)).length, 3000);
   await cluster.close();
 });
 
@@ -226,9 +226,9 @@ brokerTest(
           restarting.push(broker.restart('SIGKILL'));
       },
     });
-    await running;
+    assert.equal((await running).outcome.status, 'FINISHED');
     await Promise.all(restarting);
-    const lines = await consoleRead(broker, { topic: to });
+    const lines = await readCommitted(broker, cluster, to);
     const values = lines.map((line) => Number(line.split('\t')[1])).toSorted((a, b) => a - b);
     assert.deepEqual(values, numbers(0, 8000).map(Number));
     await cluster.close();

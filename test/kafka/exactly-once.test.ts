@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { job } from '@weir/core';
 import { kafkaSink, kafkaSource, text } from '@weir/kafka';
 import type { Broker } from '../../tools/kafka/broker.ts';
-import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { clusterAt, createTopic } from './support/clients.ts';
 import { fill, numbers, run } from './support/jobs.ts';
+import { readCommitted } from './support/read-back.ts';
 import { brokerTest, fresh } from './support/shared-broker.ts';
 
 function copyJob(
@@ -51,7 +51,7 @@ brokerTest('a bounded copy job writes every record once and ends', async (broker
   await fill(cluster, from, [numbers(0, 1000), numbers(1000, 2000), []]);
   const { outcome } = await run(copyJob(broker, { from, to }));
   assert.equal(outcome.status, 'FINISHED');
-  const lines = await consoleRead(broker, { topic: to, count: 2000 });
+  const lines = await readCommitted(broker, cluster, to);
   const values = lines.map((line) => Number(line.split('\t')[1])).toSorted((a, b) => a - b);
   assert.deepEqual(values, numbers(0, 2000).map(Number));
   await cluster.close();
@@ -70,7 +70,7 @@ brokerTest('a job that fails again and again still writes every record once', as
   const { outcome } = await run(copyJob(broker, { from, to, fail }));
   assert.equal(outcome.status, 'FINISHED');
   assert.equal(failAt.size, 0);
-  const lines = await consoleRead(broker, { topic: to });
+  const lines = await readCommitted(broker, cluster, to);
   const values = lines.map((line) => Number(line.split('\t')[1])).toSorted((a, b) => a - b);
   assert.deepEqual(duplicatesOf(values), []);
   assert.deepEqual(values, numbers(0, 40_000).map(Number));

@@ -9,16 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { END_TXN_KEY } from '../../tools/kafka/proxy.ts';
 import { jobIdOf } from '../../packages/core/src/jobmanager/run-state.ts';
 import { PRODUCE } from '../../packages/kafka/src/wire/produce.ts';
-import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { kill9, startWeir } from '../../tools/exactly-once/weir-process.ts';
 import { writeOrders } from '../../tools/demo-kafka/orders.ts';
-import type { KafkaCluster } from '../../packages/kafka/src/client/cluster.ts';
-import { byTopicId } from '../../packages/kafka/src/source/fetch-requests.ts';
-import { PartitionReader } from '../../packages/kafka/src/source/partition-reader.ts';
-import { resolveOffsets } from '../../packages/kafka/src/source/start-offsets.ts';
-import { FETCH } from '../../packages/kafka/src/wire/fetch.ts';
 import { openTransactions } from '../../packages/kafka/src/sink/recover-transactions.ts';
 import { clusterAt, createTopic } from './support/clients.ts';
+import { committedCount, readCommitted } from './support/read-back.ts';
 import { brokerTest, fresh, sharedProxy } from './support/shared-broker.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -46,32 +41,6 @@ function weirTx(words: readonly string[], dataDirectory: string): Promise<Answer
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });
   });
-}
-
-/** Records in front of the last stable offsets, as a bounded source counts them. */
-async function stableRecords(cluster: KafkaCluster, topic: string): Promise<number> {
-  const query = { topic, partitions: [0, 1], readCommitted: true, groupId: null };
-  const ends = await resolveOffsets(cluster, query, 'latest');
-  let count = 0;
-  for (const [partition, stop] of ends) {
-    const split = { topic, topicId: '', partition, next: 0, stop };
-    const { topicId } = await cluster.topic(topic);
-    const reader = new PartitionReader({ ...split, topicId }, true);
-    const leader = await cluster.leaderOf(topic, partition);
-    while (leader !== null && !reader.isFinished) {
-      const answer = await cluster.call(leader, FETCH, {
-        maxWaitMs: 100,
-        minBytes: 1,
-        maxBytes: 1 << 20,
-        partitionMaxBytes: 1 << 20,
-        readCommitted: true,
-        topics: byTopicId([reader]),
-      });
-      for (const fetched of answer.partitions) reader.offer(fetched);
-      for (; reader.advance(); reader.pass()) count++;
-    }
-  }
-  return count;
 }
 
 brokerTest(
@@ -129,11 +98,11 @@ brokerTest(
       const explained = (await weirTx(['explain', ...words], folder)).stdout;
       assert.match(explained, /committed, of checkpoint \d+, \d+ record\(s\)/);
 
-      assert.ok((await stableRecords(cluster, totals)) > 0, 'visible without a start of the job');
+      assert.ok((await committedCount(cluster, totals)) > 0, 'visible without a start of the job');
       const again = startWeir({ args: words, ...start });
-      while ((await stableRecords(cluster, totals)) < 3500) await sleep(50);
+      while ((await committedCount(cluster, totals)) < 3500) await sleep(50);
       await kill9(again);
-      assert.equal((await consoleRead(broker, { topic: totals })).length, 3500);
+      assert.equal((await readCommitted(broker, cluster, totals)).length, 3500);
     } finally {
       await cluster.close();
       proxy.verdict = () => 'forward';

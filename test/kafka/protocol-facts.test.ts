@@ -23,8 +23,8 @@ import {
 } from '../../packages/kafka/src/wire/transactions.ts';
 import type { TransactionRef } from '../../packages/kafka/src/wire/transactions.ts';
 import { ADMIN, LIMITED } from '../../tools/kafka/broker-properties.ts';
-import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { clusterAt, createTopic } from './support/clients.ts';
+import { readCommitted } from './support/read-back.ts';
 import { brokerTest, fresh } from './support/shared-broker.ts';
 
 const coordinatorOf = (name: string) => ({ type: 'transaction', name }) as const;
@@ -153,7 +153,7 @@ brokerTest('EndTxn v4 commits, and the same EndTxn again succeeds', async (broke
   assert.equal(await endAfterRetries(cluster, ref), 0);
   assert.match(await describe(cluster, ref.transactionalId), /CompleteCommit epoch 0/);
   assert.equal(await end(cluster, ref, false), INVALID_TXN_STATE, 'abort after commit');
-  assert.deepEqual(await consoleRead(broker, { topic, count: 1 }), ['null\tone']);
+  assert.deepEqual(await readCommitted(broker, cluster, topic), ['null\tone']);
   await cluster.close();
 });
 
@@ -259,7 +259,7 @@ brokerTest('a prepared transaction survives a killed broker, and then commits', 
     await sleep(50);
   }
   assert.equal(code, 0);
-  assert.deepEqual(await consoleRead(broker, { topic, count: 1 }), ['null\tkept']);
+  assert.deepEqual(await readCommitted(broker, cluster, topic), ['null\tkept']);
   await cluster.close();
 });
 
