@@ -142,3 +142,10 @@ test('a full disk is named as such and is not worth another try [R115]', async (
 async function assertErrno(errno: string, promise: Promise<unknown>): Promise<void> {
   await assert.rejects(promise, (error) => storageErrno(error) === errno);
 }
+
+test('a folder that takes no entries is told at once, not tried for ever', async () => {
+  // As `/proc` does, a missing root answers that there is nothing, whatever is asked for.
+  const fileSystem = new LocalFileSystem();
+  const path = process.platform === 'linux' ? '/proc/weir/folder' : '/dev/null/weir';
+  await assert.rejects(fileSystem.makeDirectory(path), /cannot create the folder/);
+});

@@ -5,6 +5,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import * as fs from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { FileReader, FileStat, FileSystem, FileWriter } from '../base/file-system.ts';
 import { storageError } from './storage-error.ts';
 
@@ -33,7 +34,7 @@ export class LocalFileSystem implements FileSystem {
   }
 
   async makeDirectory(path: string): Promise<void> {
-    await wrap('create the folder', path, () => fs.mkdir(path, { recursive: true }));
+    await wrap('create the folder', path, () => makeDirectories(path));
   }
 
   async readFile(path: string): Promise<Uint8Array> {
@@ -171,4 +172,31 @@ async function unlessMissing(removal: Promise<void>): Promise<void> {
 function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return typeof error.code === 'string' && codes.includes(error.code);
+}
+
+/**
+ * With its parents. Not by Node's `recursive`: where a folder that exists takes no new entry but
+ * says that there is none (as /proc does), that one tries for ever, and blocks a thread.
+ */
+async function makeDirectories(path: string): Promise<void> {
+  try {
+    await makeOne(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if (!hasCode(error, 'ENOENT') || parent === path) throw error;
+    await makeDirectories(parent);
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    await fs.mkdir(path);
+  } catch (error) {
+    const isThere = await fs.stat(path).then(
+      (stat) => stat.isDirectory(),
+      () => false,
+    );
+    if (!isThere) throw error;
+  }
 }
