@@ -4,7 +4,7 @@
  * asked for something was told what became of it.
  */
 import { readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -59,7 +59,11 @@ async function open(options: RestEndpointOptions): Promise<RestEndpoint> {
   const server = await RestServer.start(backend, port);
   logger.log('debug', `REST API at http://${server.address}`);
   const note = dataDirectory === null ? null : join(dataDirectory, 'jobs', master.jobId);
-  if (note !== null) await writeNote(note, server.address);
+  if (note !== null)
+    await writeNote(note, server.address).catch((error: unknown) => {
+      const text = `the address of the REST API is not noted: ${messageOf(error)}; give it by -m`;
+      logger.log('warn', text);
+    });
   return {
     async close() {
       await server.close();
@@ -70,8 +74,8 @@ async function open(options: RestEndpointOptions): Promise<RestEndpoint> {
 
 const NOTE = 'rest.json';
 
+/** The run has made its folder; one that was taken away must not come back with this alone. */
 async function writeNote(directory: string, address: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
   await writeFile(join(directory, NOTE), `${JSON.stringify({ address, pid: process.pid })}\n`);
 }
 
