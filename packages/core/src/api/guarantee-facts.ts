@@ -17,6 +17,11 @@ export interface SinkGuaranteeFacts {
    * however records of several inputs were interleaved. Default false.
    */
   readonly converges?: boolean;
+  /**
+   * When results can be read, where they take longer than the checkpoint after their record: ends
+   * the sentence `results appear …`.
+   */
+  readonly resultsAppear?: string;
 }
 
 export interface SourceGuaranteeFacts {

@@ -2,7 +2,9 @@
  * The file sink as jobs see it: its options, their defaults and what is refused. How it writes and
  * commits is in `parts/`.
  */
+import type { SinkGuaranteeFacts } from '../api/guarantee-facts.ts';
 import type { Sink } from '../api/sink.ts';
+import { formatDuration } from '../base/duration.ts';
 import { ConfigurationError } from '../base/errors.ts';
 import { checkPositive } from './check-options.ts';
 import type { Format } from './formats/format.ts';
@@ -51,7 +53,7 @@ const MAX_IDLE_MS = 60_000;
  */
 export function fileSink<T>(
   options: FileSinkOptions<T>,
-): Sink<T, FileWriterState, FileCommittable> {
+): Sink<T, FileWriterState, FileCommittable> & SinkGuaranteeFacts {
   const folder = resolveUserPath(options.path, 'fileSink path');
   const { rolling = {}, suffix = '' } = options;
   checkPositive(rolling.maxSizeBytes, 'fileSink rolling.maxSizeBytes');
@@ -78,6 +80,16 @@ export function fileSink<T>(
     // Restored states need nothing from a writer: recovery has finished what they name.
     createWriter: (context) => new FileSinkWriter(context, writerOptions),
     createCommitter: (context) => new FileCommitter(context, folder),
+    ...(writerOptions.onCheckpoint ? {} : { resultsAppear: appearance(writerOptions.maxAgeMs) }),
     outputLocations: () => [folder],
   };
+}
+
+/** A file is looked at once a minute and published by the checkpoint after it was closed. */
+function appearance(maxAgeMs: number): string {
+  const age = formatDuration(maxAgeMs);
+  return (
+    `when their part file is closed (after about ${age}, when it is full, or at the end); ` +
+    'rolling.onCheckpoint closes it at each checkpoint'
+  );
 }

@@ -103,7 +103,7 @@ function planPath(
   const notes = [
     ...(isExact && ends.sink.readersDuty !== undefined ? [ends.sink.readersDuty] : []),
     ...(isExact && settings.checkpoints !== null && ends.sink.write === 'two-phase-commit'
-      ? [`results appear ≈ ${seconds(settings.checkpoints.intervalMs)} after their record`]
+      ? [resultsAppear(ends.sink, settings.checkpoints.intervalMs)]
       : []),
     ...(verdict.note === undefined ? [] : [verdict.note]),
     ...(skips
@@ -120,6 +120,10 @@ function planPath(
     notes,
     timeBudget,
   };
+}
+
+function resultsAppear(sink: SinkGuaranteeFacts, intervalMs: number): string {
+  return `results appear ${sink.resultsAppear ?? `≈ ${seconds(intervalMs)} after their record`}`;
 }
 
 interface Ends {

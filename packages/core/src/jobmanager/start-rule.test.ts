@@ -225,6 +225,23 @@ test('other arguments than those of the run to be resumed are refused', () => {
   refused(decision, 'JOB_ARGUMENTS_CHANGED', /"--input=a", not "--input=b"/, /--fresh/, /--job-id/);
 });
 
+test('other arguments are taken when the earlier run left nothing behind', () => {
+  const facts = { record: record([]), scanned: [], arguments: ['--input=b'] };
+  const decision = decide(facts);
+  assert.equal(decision.type, 'empty');
+  refused(decide({ ...facts, occupiedOutput: '/out' }), 'JOB_ARGUMENTS_CHANGED', /-s CHECKPOINT/);
+});
+
+test('--fresh after a run that did not end says that it adds to what is published', () => {
+  const decision = decide({
+    fresh: true,
+    record: record([17]),
+    scanned: [valid(17)],
+    occupiedOutput: '/out',
+  });
+  assert.match(JSON.stringify(decision), /ignoring checkpoint 17.*ADDS to the results .*\/out/);
+});
+
 for (const [status, word] of [
   ['FINISHED', 'finished'],
   ['CANCELED', 'cancelled'],

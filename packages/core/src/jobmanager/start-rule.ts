@@ -55,14 +55,28 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (record === null) return startUnknown(facts);
   if (record.ended !== null && record.ended.status !== 'FAILED')
     return startAfterEnd(facts, record);
-  if (!sameArguments(record.arguments, facts.arguments))
-    return refuse(
-      'JOB_ARGUMENTS_CHANGED',
-      `the run to be resumed was started with the arguments "${record.arguments.join(' ')}", not ` +
-        `"${facts.arguments.join(' ')}": give the same ones, or --fresh to start anew, or ` +
-        '--job-id for another run',
-    );
+  if (!sameArguments(record.arguments, facts.arguments)) return otherArguments(facts, record);
   return resume(facts, record);
+}
+
+/** A run that left nothing behind stands in nobody's way: its arguments were perhaps mistyped. */
+function otherArguments(facts: StartFacts, record: JobRecord): StartDecision {
+  const leftState =
+    record.restoredFrom !== null ||
+    record.completed.some((it) => it.checkpointId >= record.firstCheckpointId) ||
+    facts.scanned.some(
+      (it) => it.status !== 'incomplete' && it.checkpointId >= record.firstCheckpointId,
+    );
+  if (!leftState && facts.occupiedOutput === null) {
+    const note = 'the earlier run, with other arguments, had completed no checkpoint; starts empty';
+    return { type: 'empty', isNewRun: true, note };
+  }
+  return refuse(
+    'JOB_ARGUMENTS_CHANGED',
+    `the run to be resumed was started with the arguments "${record.arguments.join(' ')}", not ` +
+      `"${facts.arguments.join(' ')}": give the same ones; or -s CHECKPOINT to go on from its ` +
+      'state with these, --fresh to start anew, or --job-id for another run',
+  );
 }
 
 function startFresh(facts: StartFacts): StartDecision {
@@ -70,11 +84,14 @@ function startFresh(facts: StartFacts): StartDecision {
   if (record !== null && record.ended !== null && !append && occupiedOutput !== null)
     return outputNotEmpty(occupiedOutput);
   const newest = newestOf(scanned.filter((snapshot) => snapshot.status === 'valid'));
-  const note =
-    newest === null
-      ? 'fresh start'
-      : `fresh start, ignoring checkpoint ${newest.checkpointId} (${newest.directory})`;
-  return { type: 'empty', isNewRun: true, note };
+  const ignored =
+    newest === null ? '' : `, ignoring checkpoint ${newest.checkpointId} (${newest.directory})`;
+  // What the earlier run published stays: whoever reads the output must know.
+  const added =
+    occupiedOutput === null || append
+      ? ''
+      : `; ADDS to the results that are in ${occupiedOutput} already, empty it for a clean start`;
+  return { type: 'empty', isNewRun: true, note: `fresh start${ignored}${added}` };
 }
 
 function startUnknown({ jobId, scanned, occupiedOutput }: StartFacts): StartDecision {
