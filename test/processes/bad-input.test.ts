@@ -251,7 +251,7 @@ const RECORDS: readonly (readonly [string, string, RegExp])[] = [
     'without a key',
     '.keyBy((x) => (x > 1 ? x : (undefined as never)))' +
       ".process({ emits: type<number>(), onElement: (x, c) => c.emit(x) }).uid('m').print();",
-    /JOB_FAILED\]: .*key selector behind operator "s" returned undefined; a key must be/,
+    /JOB_FAILED\]: .*keyBy behind operator "s" returned undefined; a key must be/,
   ],
   [
     'whose state cannot be stored',

@@ -108,6 +108,9 @@ function outputLine({ operators }: ExplainedVertex, output: ExplainedOutput): st
   );
 }
 
+/** Place of the location among the cells of a row. */
+const LOCATION = 3;
+
 function columnWidths(lines: readonly OperatorLine[]): readonly number[] {
   return [NAME_MAX, TYPE_MAX, UID_MAX, LOCATION_MAX].map((max, column) =>
     Math.min(max, Math.max(0, ...lines.map(({ cells }) => width(cells[column] ?? '') + 2))),
@@ -117,7 +120,8 @@ function columnWidths(lines: readonly OperatorLine[]): readonly number[] {
 function row(cells: readonly string[], widths: readonly number[]): string {
   const padded = cells.map((cell, column) => {
     const columns = widths[column] ?? 0;
-    const text = fit(cell, columns - 2);
+    // Of a location the end counts: the line.
+    const text = column === LOCATION ? fitEnd(cell, columns - 2) : fit(cell, columns - 2);
     return text + ' '.repeat(columns - width(text));
   });
   return `${INDENT}${padded.join('')}`.trimEnd();
@@ -143,6 +147,12 @@ function fit(text: string, columns: number): string {
   const characters = Array.from(text);
   if (characters.length <= columns) return text;
   return `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
+}
+
+function fitEnd(text: string, columns: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= columns) return text;
+  return `…${characters.slice(characters.length - Math.max(0, columns - 1)).join('')}`;
 }
 
 function width(text: string): number {

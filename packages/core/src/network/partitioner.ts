@@ -73,7 +73,7 @@ export class KeyChannels {
     this.#byKeyGroup = Uint16Array.from({ length: maxParallelism }, (_, group) =>
       subtaskOf(group, maxParallelism, channelCount),
     );
-    this.#where = `the key selector behind operator "${operatorName}"`;
+    this.#where = `keyBy behind operator "${operatorName}"`;
   }
 
   /** Throws KEY_INVALID for what cannot be a key. */
