@@ -77,10 +77,21 @@ export interface AggregateFunction<IN, ACC, OUT> {
   merge?(a: ACC, b: ACC): ACC;
 }
 
+/** A value that may be looked at, but changed only by `update`: what it holds is read-only. */
+export type ReadOnlyValue<T> = T extends readonly (infer E)[]
+  ? readonly E[]
+  : T extends ReadonlyMap<infer K, infer V>
+    ? ReadonlyMap<K, V>
+    : T extends ReadonlySet<infer E>
+      ? ReadonlySet<E>
+      : T extends object
+        ? Readonly<T>
+        : T;
+
 export interface ValueState<T> {
   /** The value of the current key, or the default. Do not mutate it: call `update`. */
-  readonly value: T;
-  update(value: T): void;
+  readonly value: ReadOnlyValue<T>;
+  update(value: T | ReadOnlyValue<T>): void;
   clear(): void;
 }
 export interface ListState<T> {

@@ -120,6 +120,9 @@ test('a keyed function knows its record, its key, its states and what it emits',
         total.update('1');
         // @ts-expect-error values are read-only
         seen.get().push(order);
+        // @ts-expect-error values are read-only
+        ctx.state.parts.value.push('x');
+        ctx.state.parts.update([...ctx.state.parts.value, 'x']);
         // @ts-expect-error no such state
         void ctx.state.other;
         // @ts-expect-error not a Total

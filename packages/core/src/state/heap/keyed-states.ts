@@ -10,6 +10,7 @@ import type {
   MapState,
   ReducingState,
   ReducingStateDescriptor,
+  ReadOnlyValue,
   ValueState,
 } from '../../api/state.ts';
 import type { MapKey } from '../map-key.ts';
@@ -40,13 +41,14 @@ export class HeapValueState<T> implements ValueState<T> {
     this.#default = defaultValue;
   }
 
-  get value(): T {
+  get value(): ReadOnlyValue<T> {
     const content = this.#table.read(this.#index);
-    if (content !== EMPTY) return content as T;
-    return (typeof this.#default === 'function' ? this.#default() : this.#default) as T;
+    if (content !== EMPTY) return content as ReadOnlyValue<T>;
+    const value: unknown = typeof this.#default === 'function' ? this.#default() : this.#default;
+    return value as ReadOnlyValue<T>;
   }
 
-  update(value: T): void {
+  update(value: T | ReadOnlyValue<T>): void {
     this.#table.write(this.#index, this.#freeze ? deepFreeze(value) : value);
   }
 
