@@ -88,8 +88,5 @@ export function fileSink<T>(
 /** A file is looked at once a minute and published by the checkpoint after it was closed. */
 function appearance(maxAgeMs: number): string {
   const age = formatDuration(maxAgeMs);
-  return (
-    `when their part file is closed (after about ${age}, when it is full, or at the end); ` +
-    'rolling.onCheckpoint closes it at each checkpoint'
-  );
+  return `when their part file is closed (about ${age}; sooner with rolling.onCheckpoint)`;
 }

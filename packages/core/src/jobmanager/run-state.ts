@@ -193,6 +193,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   });
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
+  if (decision.type === 'empty' && decision.warning !== undefined) options.warn(decision.warning);
   await cleanUp(options, storage, { completed, firstCheckpointId, lastCheckpointId, scanned });
   return {
     type: 'run',

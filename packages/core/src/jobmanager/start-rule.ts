@@ -30,7 +30,12 @@ export type StartDecision =
   | { readonly type: 'refuse'; readonly code: ErrorCode; readonly message: string }
   | { readonly type: 'alreadyEnded'; readonly message: string }
   /** A new run without state. `note` says what is ignored, or why there is nothing. */
-  | { readonly type: 'empty'; readonly isNewRun: boolean; readonly note: string }
+  | {
+      readonly type: 'empty';
+      readonly isNewRun: boolean;
+      readonly note: string;
+      readonly warning?: string;
+    }
   /** Go on from a checkpoint of the run that did not end. */
   | {
       readonly type: 'resume';
@@ -86,12 +91,13 @@ function startFresh(facts: StartFacts): StartDecision {
   const newest = newestOf(scanned.filter((snapshot) => snapshot.status === 'valid'));
   const ignored =
     newest === null ? '' : `, ignoring checkpoint ${newest.checkpointId} (${newest.directory})`;
+  const empty = { type: 'empty', isNewRun: true, note: `fresh start${ignored}` } as const;
+  if (occupiedOutput === null || append) return empty;
   // What the earlier run published stays: whoever reads the output must know.
-  const added =
-    occupiedOutput === null || append
-      ? ''
-      : `; ADDS to the results that are in ${occupiedOutput} already, empty it for a clean start`;
-  return { type: 'empty', isNewRun: true, note: `fresh start${ignored}${added}` };
+  const warning =
+    `the results that are in ${occupiedOutput} already stay, and this run adds all of its own to ` +
+    'them: for a clean start stop it and empty that folder, or choose another output';
+  return { ...empty, warning };
 }
 
 function startUnknown({ jobId, scanned, occupiedOutput }: StartFacts): StartDecision {
