@@ -273,7 +273,7 @@ test('processing-time timers fire, and overdue ones at once after a restore [R09
           state: { due: valueState({ default: 0 }) },
           onElement(n, context) {
             if (n !== 0) return;
-            due = context.currentProcessingTime + 60;
+            due = context.currentProcessingTime + 600;
             context.timerService.registerProcessingTimeTimer(due);
           },
           onTimer(timestamp, context) {
@@ -288,7 +288,7 @@ test('processing-time timers fire, and overdue ones at once after a restore [R09
     await crash(waiting);
     assert.equal(fired.length, 0);
     await new Promise((resolve) => {
-      setTimeout(resolve, 120);
+      setTimeout(resolve, 700);
     });
     await finish(waiting);
     assert.equal(fired.length, 1);

@@ -184,6 +184,9 @@ test('a crash just before the last checkpoint repeats nothing [R037]', async () 
   assert.deepEqual(ledger.committed, range(0, 25));
 });
 
+/** Reasons that count as no failure: a task has finished, or the whole job meanwhile. */
+const HARMLESS = ['DECLINED_TASK_CLOSING', 'CHECKPOINT_SUBSUMED', 'CHECKPOINT_COORDINATOR_SUSPEND'];
+
 test('a union list, some subtasks finished, fails checkpoints but not the job [I-35]', async () => {
   const ledger = new Ledger<number>();
   const { outcome, events } = await runCheckpointed(
@@ -210,7 +213,7 @@ test('a union list, some subtasks finished, fails checkpoints but not the job [I
   assert.equal(outcome.status, 'FINISHED');
   assert.equal(outcome.restarts, 0);
   for (const { reason } of eventsOf(events, 'checkpointFailed'))
-    assert.ok(['DECLINED_TASK_CLOSING', 'CHECKPOINT_SUBSUMED'].includes(reason), reason);
+    assert.ok(HARMLESS.includes(reason), reason);
   assert.deepEqual(sorted(ledger.committed), sorted([...range(0, 2), ...range(100, 160)]));
 });
 

@@ -138,6 +138,9 @@ export class DeadLetters {
     const unfinished = joinPath(this.#folder, `.${name}.${random.hex(8)}`);
     const bytes = Buffer.from(`${segment.lines.join('\n')}\n`);
     await makeDirectoryDurably(fileSystem, this.#folder);
+    // Whoever was killed while writing this segment has left his attempt behind.
+    for (const old of await fileSystem.list(this.#folder))
+      if (old.startsWith(`.${name}.`)) await fileSystem.remove(joinPath(this.#folder, old));
     await writeFileDurably(fileSystem, unfinished, bytes);
     await fileSystem.rename(unfinished, joinPath(this.#folder, `${name}.ndjson`));
     await fileSystem.syncDirectory(this.#folder);
