@@ -1,13 +1,14 @@
 /**
- * Reporter for `node --test`, read by tools/test: one JSON line for each failure and one with the
+ * Reporter for `node --test`, read by tools/test: one JSON line for each test and one with the
  * final counts. A failure of a suite that only repeats that one of its tests failed is left out.
  */
 import { inspect } from 'node:util';
 import type { TestEvent } from 'node:test/reporters';
 
-/** A line of the report: a failed test, or the counts at the end. */
+/** A line of the report: a test that ran, or the counts at the end. */
 export type ReportLine =
   | { readonly kind: 'failure'; readonly name: string; readonly text: string }
+  | { readonly kind: 'pass'; readonly name: string }
   /** A test that could not run here, and says so; in continuous integration it fails instead. */
   | { readonly kind: 'notRun'; readonly name: string; readonly reason: string }
   | { readonly kind: 'counts'; readonly passed: number; readonly failed: number };
@@ -35,7 +36,8 @@ function lineOf(event: TestEvent): ReportLine | null {
   }
   if (event.type === 'test:pass') {
     const { name, skip } = event.data;
-    if (typeof skip !== 'string' || !skip.startsWith(NOT_RUN)) return null;
+    if (typeof skip !== 'string') return { kind: 'pass', name };
+    if (!skip.startsWith(NOT_RUN)) return null;
     notRun++;
     return { kind: 'notRun', name, reason: skip.slice(NOT_RUN.length) };
   }
