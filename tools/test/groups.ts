@@ -21,8 +21,8 @@ export interface Group {
   readonly options: readonly string[];
   readonly limitMs: number;
   /**
-   * Real processes and timers: a test that fails is run once more alone, since a machine that others
-   * use may have been too slow for it. What passes only then is told by name.
+   * Real processes and timers: a test that fails is run once more alone, since a busy machine may
+   * have been too slow for it. What passes only then is told by name.
    */
   readonly isTimed?: true;
 }
