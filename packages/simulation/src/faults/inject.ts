@@ -19,13 +19,17 @@ export function injectFaults(faults: readonly Fault[], targets: FaultTargets): v
   const { world } = targets.machine;
   for (const fault of faults) {
     if (fault.type === 'killAtEvent') continue;
-    world.schedule(null, fault.at, `fault ${fault.type}`, () => {
-      const undo = carryOut(fault, targets);
-      if (undo === null || !('forMs' in fault)) return;
-      const forMs = Math.min(fault.forMs, Math.max(0, targets.healAt - world.now));
-      world.schedule(null, forMs, `end of fault ${fault.type}`, undo);
-    });
+    world.schedule(null, fault.at, `fault ${fault.type}`, () => injectNow(fault, targets));
   }
+}
+
+/** At once, whatever its time; for faults that wait for an event. */
+export function injectNow(fault: Fault, targets: FaultTargets): void {
+  const { world } = targets.machine;
+  const undo = carryOut(fault, targets);
+  if (undo === null || !('forMs' in fault)) return;
+  const forMs = Math.min(fault.forMs, Math.max(0, targets.healAt - world.now));
+  world.schedule(null, forMs, `end of fault ${fault.type}`, undo);
 }
 
 function carryOut(fault: Fault, targets: FaultTargets): (() => void) | null {

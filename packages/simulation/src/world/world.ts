@@ -19,11 +19,18 @@ export class Violation extends Error {
 export interface WorldOptions {
   readonly seed: number;
   readonly keepsTrace: boolean;
+  /** Instead of one made from the seed: an exhaustive search draws its choices here. */
+  readonly root?: Random;
 }
+
+/** Sees each event before and after it runs, and remarks. */
+export type Watcher = (who: string, what: string, when: 'before' | 'after' | 'remark') => void;
 
 export class World {
   readonly seed: number;
   readonly trace: Trace;
+  /** For faults that wait for their moment. */
+  watcher: Watcher | null = null;
   readonly #root: Random;
   readonly #ties: Random;
   readonly #queue = new EventQueue();
@@ -32,10 +39,10 @@ export class World {
   #events = 0;
   #violation: Violation | null = null;
 
-  constructor({ seed, keepsTrace }: WorldOptions) {
+  constructor({ seed, keepsTrace, root = seededRandom(seed) }: WorldOptions) {
     this.seed = seed;
     this.trace = new Trace(keepsTrace);
-    this.#root = seededRandom(seed);
+    this.#root = root;
     this.#ties = this.random('ties');
   }
 
@@ -79,6 +86,7 @@ export class World {
   /** Remarks in the trace. */
   note(who: string, what: string): void {
     this.trace.add(this.#now, who, what);
+    this.watcher?.(who, what, 'remark');
   }
 
   /** An invariant does not hold. Also reached from code that swallows what is thrown. */
@@ -109,6 +117,10 @@ export class World {
       }
       if (event.at > untilMs) return 'late';
       this.#now = event.at;
+      if (this.watcher !== null) {
+        this.watcher(life?.name ?? '', event.label, 'before');
+        if (life?.isAlive === false) continue;
+      }
       this.#events++;
       this.trace.add(event.at, life?.name ?? '', event.label);
       try {
@@ -117,6 +129,7 @@ export class World {
         this.violated(`nobody caught: ${error instanceof Error ? error.stack : String(error)}`);
       }
       await drained();
+      this.watcher?.(life?.name ?? '', event.label, 'after');
     }
   }
 
