@@ -16,7 +16,7 @@ export interface OutputCheck {
   /** Some process stood still while another took over: it may have left files behind. */
   readonly hadZombies: boolean;
   readonly disk: MemoryFileSystem;
-  readonly outer: OuterSystem;
+  readonly outer: OuterSystem<SimulatedRecord>;
   readonly plain: ReadonlyMap<string, readonly SimulatedRecord[]>;
 }
 

@@ -9,7 +9,6 @@ import { StorageUnavailableError } from '@weir/core/internal/base/errors';
 import type { Random } from '@weir/core/internal/base/random';
 import type { Life } from '../world/life.ts';
 import type { World } from '../world/world.ts';
-import type { SimulatedRecord } from './simulated-record.ts';
 
 export interface OuterMood {
   latencyMs: number;
@@ -19,30 +18,33 @@ export interface OuterMood {
   isDown: boolean;
 }
 
-export interface Transaction {
+export interface Transaction<T> {
   readonly id: string;
   readonly sink: string;
   readonly subtask: number;
   readonly attempt: Attempt;
-  records: SimulatedRecord[];
+  records: T[];
   state: 'open' | 'prepared' | 'committed' | 'aborted';
 }
 
-export class OuterSystem {
+export class OuterSystem<T> {
   readonly #world: World;
   readonly #mood: OuterMood;
   readonly #random: Random;
-  readonly #transactions = new Map<string, Transaction>();
-  readonly #committed = new Map<string, SimulatedRecord[]>();
+  readonly #nameOf: ((record: T) => string) | null;
+  readonly #transactions = new Map<string, Transaction<T>>();
+  readonly #committed = new Map<string, T[]>();
   /** By sink and subtask, the lowest attempt that may still write. */
   readonly #fences = new Map<string, Attempt>();
   /** Records that are allowed to be published but once. */
   readonly #published = new Set<string>();
   #forbidsDuplicates = true;
 
-  constructor(world: World, mood: OuterMood) {
+  /** `nameOf` tells records apart, so that none is published twice; `null`: no record has a name. */
+  constructor(world: World, mood: OuterMood, nameOf: ((record: T) => string) | null) {
     this.#world = world;
     this.#mood = mood;
+    this.#nameOf = nameOf;
     this.#random = world.random('outer system');
   }
 
@@ -50,12 +52,12 @@ export class OuterSystem {
     this.#forbidsDuplicates = false;
   }
 
-  committed(sink: string): readonly SimulatedRecord[] {
+  committed(sink: string): readonly T[] {
     return this.#committed.get(sink) ?? [];
   }
 
   /** Transactions that nobody has ended. */
-  unfinished(): readonly Transaction[] {
+  unfinished(): readonly Transaction<T>[] {
     return [...this.#transactions.values()].filter(
       ({ state }) => state === 'open' || state === 'prepared',
     );
@@ -67,7 +69,7 @@ export class OuterSystem {
   }
 
   /** Adds records; the first call begins the transaction. */
-  write(life: Life, transaction: Omit<Transaction, 'state'>): Promise<void> {
+  write(life: Life, transaction: Omit<Transaction<T>, 'state'>): Promise<void> {
     return this.#call(life, `write ${transaction.id}`, () => {
       this.#requireUnfenced(transaction);
       const known = this.#transactions.get(transaction.id);
@@ -104,16 +106,19 @@ export class OuterSystem {
       known.state = 'committed';
       const list = this.#committed.get(known.sink) ?? [];
       this.#committed.set(known.sink, list);
-      for (const record of known.records) {
-        const name = `${known.sink} ${record.id}`;
-        this.#world.check(
-          !this.#forbidsDuplicates || !this.#published.has(name),
-          () => `${record.id} is published twice in ${known.sink}, now by ${id}`,
-        );
-        this.#published.add(name);
-        list.push(record);
-      }
+      for (const record of known.records) this.#publish(record, known);
+      list.push(...known.records);
     });
+  }
+
+  #publish(record: T, { sink, id }: Transaction<T>): void {
+    if (this.#nameOf === null) return;
+    const name = `${sink} ${this.#nameOf(record)}`;
+    this.#world.check(
+      !this.#forbidsDuplicates || !this.#published.has(name),
+      () => `${this.#nameOf?.(record)} is published twice in ${sink}, now by ${id}`,
+    );
+    this.#published.add(name);
   }
 
   abort(life: Life, id: string): Promise<void> {
@@ -128,7 +133,7 @@ export class OuterSystem {
     });
   }
 
-  probe(life: Life, id: string): Promise<Transaction['state'] | null> {
+  probe(life: Life, id: string): Promise<Transaction<T>['state'] | null> {
     return this.#call(life, `probe ${id}`, () => this.#transactions.get(id)?.state ?? null);
   }
 
@@ -152,13 +157,13 @@ export class OuterSystem {
   }
 
   /** Of one sink, those that are neither committed nor aborted. */
-  list(life: Life, sink: string): Promise<readonly Transaction[]> {
+  list(life: Life, sink: string): Promise<readonly Transaction<T>[]> {
     return this.#call(life, `list ${sink}`, () =>
       this.unfinished().filter((transaction) => transaction.sink === sink),
     );
   }
 
-  #requireUnfenced({ sink, subtask, attempt, id }: Omit<Transaction, 'state' | 'records'>): void {
+  #requireUnfenced({ sink, subtask, attempt, id }: Omit<Transaction<T>, 'state' | 'records'>): void {
     for (const whose of ['all', subtask]) {
       const fence = this.#fences.get(`${sink} ${whose}`);
       if (fence !== undefined && compareAttempts(attempt, fence) < 0)
@@ -166,7 +171,7 @@ export class OuterSystem {
     }
   }
 
-  #require(id: string): Transaction {
+  #require(id: string): Transaction<T> {
     const known = this.#transactions.get(id);
     if (known === undefined) throw new Error(`the outer system knows no transaction ${id}`);
     return known;
@@ -196,7 +201,7 @@ export class OuterSystem {
   }
 }
 
-function gone(transaction: Transaction): Error {
+function gone(transaction: Transaction<unknown>): Error {
   return new Error(`transaction ${transaction.id} is ${transaction.state}`);
 }
 

@@ -13,25 +13,24 @@ import { attemptName, compareAttempts } from '@weir/core/internal/base/ids';
 import type { Life } from '../world/life.ts';
 import { lifeOf } from '../world/simulated-clock.ts';
 import type { OuterSystem } from './outer-system.ts';
-import type { SimulatedRecord } from './simulated-record.ts';
 
 export interface Committable {
   readonly id: string;
   readonly checkpointId: number;
 }
 
-export interface TransactionSinkOptions {
+export interface TransactionSinkOptions<T> {
   readonly name: string;
-  readonly system: OuterSystem;
+  readonly system: OuterSystem<T>;
   /** Records written in one call. */
   readonly batch: number;
   /** Told before a commit. */
   readonly beforeCommit: (checkpointId: number) => void;
 }
 
-export function transactionSink(
-  options: TransactionSinkOptions,
-): Sink<SimulatedRecord, never, Committable> {
+export function transactionSink<T>(
+  options: TransactionSinkOptions<T>,
+): Sink<T, never, Committable> {
   return {
     name: options.name,
     write: 'two-phase-commit',
@@ -40,18 +39,18 @@ export function transactionSink(
   };
 }
 
-export class TransactionWriter implements SinkWriter<SimulatedRecord, never, Committable> {
+export class TransactionWriter<T = unknown> implements SinkWriter<T, never, Committable> {
   readonly isWritable = true;
   readonly #context: SinkWriterContext;
-  readonly #options: TransactionSinkOptions;
+  readonly #options: TransactionSinkOptions<T>;
   readonly #life: Life;
   #count = 0;
-  #buffer: SimulatedRecord[] = [];
+  #buffer: T[] = [];
   #isBegun = false;
   /** One after the other. */
   #calls: Promise<void> = Promise.resolve();
 
-  constructor(context: SinkWriterContext, options: TransactionSinkOptions) {
+  constructor(context: SinkWriterContext, options: TransactionSinkOptions<T>) {
     this.#context = context;
     this.#options = options;
     this.#life = lifeOf(context.clock);
@@ -61,7 +60,7 @@ export class TransactionWriter implements SinkWriter<SimulatedRecord, never, Com
     return Promise.resolve();
   }
 
-  write(value: SimulatedRecord): void {
+  write(value: T): void {
     this.#buffer.push(value);
     if (this.#buffer.length >= this.#options.batch) this.#flush();
   }
@@ -110,11 +109,11 @@ export class TransactionWriter implements SinkWriter<SimulatedRecord, never, Com
   }
 }
 
-export class TransactionCommitter implements Committer<Committable, never> {
-  readonly #options: TransactionSinkOptions;
+export class TransactionCommitter<T = unknown> implements Committer<Committable, never> {
+  readonly #options: TransactionSinkOptions<T>;
   readonly #life: Life;
 
-  constructor(context: CommitterContext, options: TransactionSinkOptions) {
+  constructor(context: CommitterContext, options: TransactionSinkOptions<T>) {
     this.#options = options;
     this.#life = lifeOf(context.clock);
   }
