@@ -149,3 +149,10 @@ test('warnings of the configuration are handed on', () => {
   });
   assert.equal(settings.warnings.length, 1);
 });
+
+test('the graph may be changed once it is built, as a simulation does', () => {
+  const { graph } = build((env) => void env.fromCollection(['a']).uid('words').print(), {
+    changeGraph: (built) => ({ ...built, jobName: `${built.jobName} of ${built.nodes[0]?.uid}` }),
+  });
+  assert.match(graph.jobName, / of words$/);
+});

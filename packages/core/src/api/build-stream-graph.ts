@@ -20,6 +20,8 @@ export interface BuildOptions {
   readonly mapLocation?: MapLocation;
   /** Where `print` writes its lines; by default to the log. */
   readonly printLine?: (line: string) => void;
+  /** Changes the graph as the job built it: a simulation puts sources and sinks of its own in. */
+  readonly changeGraph?: (graph: StreamGraph) => StreamGraph;
 }
 
 export interface JobSettings {
@@ -51,7 +53,8 @@ export function buildStreamGraph(job: Job, options: BuildOptions = {}): BuiltJob
     printLine: options.printLine ?? null,
   });
   callBuild(job, env);
-  const graph = env.finishGraph();
+  const built = env.finishGraph();
+  const graph = options.changeGraph?.(built) ?? built;
   const { configuration, args } = env;
   const warnings = checkConfiguration(configuration);
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JobSubmissionError } from '../base/errors.ts';
-import { JobArguments, parseJobArguments } from './job-arguments.ts';
+import { argumentWords, JobArguments, parseJobArguments } from './job-arguments.ts';
 
 function refusal(call: () => unknown): JobSubmissionError {
   try {
@@ -101,4 +101,11 @@ test('an argument given more than once is a list', () => {
 
 test('a value without a name is refused', () => {
   assert.match(refusal(() => parseJobArguments(['a.txt'])).message, /"a\.txt".*--name value/);
+});
+
+test('arguments given by name are words that say the same', () => {
+  const args = { input: 'a b.txt', rate: 5, follow: true, topic: ['x', 'y'] };
+  const words = ['--input=a b.txt', '--rate=5', '--follow', '--topic=x', '--topic=y'];
+  assert.deepEqual(argumentWords(args), words);
+  assert.deepEqual(parseJobArguments(words), { ...args, rate: '5' });
 });

@@ -153,6 +153,14 @@ export function parseJobArguments(words: readonly string[]): ArgumentValues {
   return values;
 }
 
+/** Arguments as they would stand on the command line: what is stored with the run. */
+export function argumentWords(args: ArgumentValues): readonly string[] {
+  return Object.entries(args).flatMap(([name, value]) => {
+    if (typeof value === 'object') return value.map((item) => `--${name}=${item}`);
+    return value === true ? [`--${name}`] : [`--${name}=${String(value)}`];
+  });
+}
+
 function isValue(word: string | undefined): boolean {
   return word !== undefined && !/^--?[A-Za-z]/.test(word);
 }

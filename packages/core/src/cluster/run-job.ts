@@ -1,6 +1,7 @@
 /** `runJob`: runs a job from code. */
 import { rm } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
+import { argumentWords } from '../api/job-arguments.ts';
 import type { ArgumentValues } from '../api/job-arguments.ts';
 import { isJob } from '../api/job.ts';
 import type { Job } from '../api/job.ts';
@@ -90,7 +91,7 @@ function runOptions(options: RunJobOptions): Omit<RunOptions, 'job'> {
       { code: 'ARGUMENT_INVALID' },
     );
   return {
-    arguments: words(options.args ?? {}),
+    arguments: argumentWords(options.args ?? {}),
     configuration: Configuration.of(options.config ?? {}, 'runJob'),
     parallelism: options.parallelism ?? null,
     jobId: (jobId as JobId | undefined) ?? null,
@@ -113,12 +114,4 @@ function runOptions(options: RunJobOptions): Omit<RunOptions, 'job'> {
       },
     },
   };
-}
-
-/** Arguments as they would stand on the command line: what is stored with the run. */
-function words(args: ArgumentValues): readonly string[] {
-  return Object.entries(args).flatMap(([name, value]) => {
-    if (typeof value === 'object') return value.map((item) => `--${name}=${item}`);
-    return value === true ? [`--${name}`] : [`--${name}=${String(value)}`];
-  });
 }

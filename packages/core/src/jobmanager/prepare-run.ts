@@ -22,6 +22,8 @@ export interface JobInputs {
   /** The job's own arguments, as given. */
   readonly arguments: readonly string[];
   readonly printLine?: (line: string) => void;
+  /** As of `buildStreamGraph`. */
+  readonly changeGraph?: (graph: StreamGraph) => StreamGraph;
 }
 
 export interface PreparedJob {
@@ -43,11 +45,12 @@ export function withParallelism(base: Configuration, parallelism: number | null)
 /** Cheap enough to be done for every attempt: `build` runs anew each time. */
 export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
   const args: ArgumentValues = parseJobArguments(inputs.arguments);
-  const { printLine } = inputs;
+  const { printLine, changeGraph } = inputs;
   const { graph, settings } = buildStreamGraph(job, {
     args,
     configuration: inputs.configuration,
     ...(printLine === undefined ? {} : { printLine }),
+    ...(changeGraph === undefined ? {} : { changeGraph }),
   });
   const { configuration } = settings;
   checkPublishing(graph, configuration.get('execution.checkpointing.interval') !== null);

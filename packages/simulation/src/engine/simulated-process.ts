@@ -13,7 +13,7 @@ import {
   requireSamePlan,
   withParallelism,
 } from '@weir/core/internal/jobmanager/prepare-run';
-import type { PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
+import type { JobInputs, PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
 import { openRunState } from '@weir/core/internal/jobmanager/run-state';
 import type { Ownership, RunState } from '@weir/core/internal/jobmanager/run-state';
 import type { JobStatus } from '@weir/core/internal/protocol/messages';
@@ -29,6 +29,8 @@ export interface SimulatedProcessOptions {
   readonly machine: Machine;
   readonly life: Life;
   readonly job: Job;
+  /** Arguments and ends of a user's job. */
+  readonly inputs?: Pick<JobInputs, 'arguments' | 'changeGraph'>;
   readonly configuration: Configuration;
   readonly parallelism: number;
   readonly ownership: Ownership;
@@ -78,12 +80,10 @@ export class SimulatedProcess {
   }
 
   async #run(): Promise<ProcessEnd> {
-    const { machine, life, job, ownership, parallelism } = this.#options;
+    const { machine, life, ownership } = this.#options;
     const { world } = machine;
-    const configuration = withParallelism(this.#options.configuration, parallelism);
-    const inputs = { arguments: [], configuration };
-    const prepared = prepareJob(job, inputs);
-    requireSamePlan(prepareJob(job, inputs).jobGraph, prepared.jobGraph.planHash);
+    const prepared = this.#prepare();
+    requireSamePlan(this.#prepare().jobGraph, prepared.jobGraph.planHash);
     const fileSystem = machine.fileSystemOf(life);
     const warn = (message: string): void => world.note(life.name, message);
     const state = await openRunState(
@@ -93,7 +93,7 @@ export class SimulatedProcess {
         random: world.random(`state ${life.name}`),
         ownership,
         workingDirectory: '/',
-        arguments: [],
+        arguments: this.#options.inputs?.arguments ?? [],
         jobId: null,
         restorePath: null,
         allowNonRestored: false,
@@ -120,9 +120,8 @@ export class SimulatedProcess {
     prepared: PreparedJob,
     state: Extract<RunState, { type: 'run' }>,
   ): Promise<ProcessEnd> {
-    const { machine, life, job, parallelism } = this.#options;
+    const { machine, life } = this.#options;
     const { world } = machine;
-    const configuration = withParallelism(this.#options.configuration, parallelism);
     const logger: Logger = {
       log: (level, message) => world.note(life.name, `${level}: ${message}`),
     };
@@ -145,7 +144,7 @@ export class SimulatedProcess {
       slotCount: state.slotCount,
       settings: { ...taskSettings(prepared.configuration), freezeState: true },
       logger,
-      buildJob: () => prepareJob(job, { arguments: [], configuration }),
+      buildJob: () => this.#prepare(),
       received: (message) => master.receive(message),
       lost: (slot, error) => master.slotsLost([slot], error),
     });
@@ -158,6 +157,16 @@ export class SimulatedProcess {
     } finally {
       slots.close();
     }
+  }
+
+  /** Builds the job anew, as each thread does for each attempt. */
+  #prepare(): PreparedJob {
+    const { job, inputs, configuration, parallelism } = this.#options;
+    return prepareJob(job, {
+      arguments: [],
+      ...inputs,
+      configuration: withParallelism(configuration, parallelism),
+    });
   }
 
   #listener(epoch: number): JobMasterListener {

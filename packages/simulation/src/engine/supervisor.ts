@@ -6,6 +6,7 @@
 import type { Job } from '@weir/core/internal/api/job';
 import type { Configuration } from '@weir/core/internal/base/configuration';
 import type { Random } from '@weir/core/internal/base/random';
+import type { JobInputs } from '@weir/core/internal/jobmanager/prepare-run';
 import type { JobOwner } from '@weir/core/internal/storage/job-store';
 import { Life } from '../world/life.ts';
 import type { Machine } from './machine.ts';
@@ -15,6 +16,8 @@ import type { ProcessEnd } from './simulated-process.ts';
 export interface SupervisorOptions {
   readonly machine: Machine;
   readonly job: Job;
+  /** Arguments and ends of a user's job. */
+  readonly inputs?: Pick<JobInputs, 'arguments' | 'changeGraph'>;
   readonly configuration: Configuration;
   /** Of the runs one after the other; the last one is that of all later ones. */
   readonly parallelisms: readonly number[];
@@ -60,7 +63,7 @@ export class Supervisor {
 
   start(): void {
     if (this.#isFinished) return;
-    const { machine, job, configuration, parallelisms, random } = this.#options;
+    const { machine, job, inputs, configuration, parallelisms, random } = this.#options;
     const { world } = machine;
     const number = this.#starts++;
     const life = new Life(`p${number}`, world.now);
@@ -70,6 +73,7 @@ export class Supervisor {
       machine,
       life,
       job,
+      ...(inputs === undefined ? {} : { inputs }),
       configuration,
       parallelism,
       ownership: {
