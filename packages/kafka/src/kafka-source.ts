@@ -3,7 +3,7 @@
  * made of them. Called by users while they build the graph; opens no connection.
  */
 import { ConfigurationError } from '@weir/core';
-import type { Source } from '@weir/core';
+import type { Source, SourceGuaranteeFacts } from '@weir/core';
 import type { Connect } from './client/broker-connection.ts';
 import { clusterFactory } from './connection-options.ts';
 import type { KafkaConnectionOptions } from './connection-options.ts';
@@ -12,7 +12,7 @@ import { KafkaEnumerator } from './source/kafka-enumerator.ts';
 import type { KafkaEnumeratorOptions } from './source/kafka-enumerator.ts';
 import { KafkaSourceReader } from './source/kafka-source-reader.ts';
 import type { KafkaSourceReaderOptions } from './source/kafka-source-reader.ts';
-import { describeKafkaSplit } from './source/kafka-split.ts';
+import { describeKafkaSplit, splitId } from './source/kafka-split.ts';
 import type { KafkaEnumeratorState, KafkaSplit } from './source/kafka-split.ts';
 import type { MalformedRecord } from './source/malformed-record.ts';
 import type { StartPosition, StopPosition } from './source/start-offsets.ts';
@@ -74,7 +74,7 @@ export function kafkaSource<T>(
 export function kafkaSource<T>(
   options: KafkaSourceOptions<T>,
   connect?: Connect,
-): Source<T | MalformedRecord, KafkaSplit, KafkaEnumeratorState> {
+): Source<T | MalformedRecord, KafkaSplit, KafkaEnumeratorState> & SourceGuaranteeFacts {
   const topics = typeof options.topics === 'string' ? [options.topics] : [...options.topics];
   check(options, topics);
   const cluster = clusterFactory('kafkaSource', options, connect);
@@ -84,10 +84,12 @@ export function kafkaSource<T>(
     name: `kafka ${topics.join(', ')}`,
     boundedness: options.bounded === undefined ? 'unbounded' : 'bounded',
     replay: 'offsets',
+    ...(options.onMalformed === 'skip' ? { onMalformed: 'skip' } : {}),
     createEnumerator: (context, restored) =>
       new KafkaEnumerator(context, cluster.open(context), enumerator, restored),
     createReader: (context) => new KafkaSourceReader(context, cluster.open(context), reader),
     describeSplit: describeKafkaSplit,
+    splitId,
   };
 }
 

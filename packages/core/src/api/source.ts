@@ -23,6 +23,11 @@ export interface Source<T, Split = unknown, EnumeratorState = unknown> {
   createReader(context: SourceReaderContext): SourceReader<T, Split>;
   /** Text of a position for people: `lines.txt at byte 4711`. */
   describeSplit?(split: Split): string;
+  /**
+   * The id under which the reader collects the records of a split. With it, a split holds back event
+   * time from the moment it is assigned; without, only from its first record on.
+   */
+  splitId?(split: Split): string;
 }
 
 /** The environment a connector may use instead of globals. */
@@ -80,6 +85,11 @@ export interface ReaderOutput<T> {
   readonly remaining: number;
   /** The split is read to its end: it no longer holds back the watermark of the others. */
   splitFinished?(splitId: string): void;
+  /**
+   * The reader has no split, and none that is known of is on its way: until it gets one it is idle,
+   * whatever the strategy's time-out.
+   */
+  hasNoSplit?(): void;
 }
 
 /** `more`: call again · `nothing`: wait for `wakeUp` · `end`: no more splits, all are read. */

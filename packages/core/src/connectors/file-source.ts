@@ -93,6 +93,7 @@ export function fileSource<T>(
       new FileEnumerator(context, enumeratorOptions, restored),
     createReader: (context) => new FileSourceReader(context, readerOptions),
     describeSplit: describeFileSplit,
+    splitId: (split) => split.id,
   };
 }
 

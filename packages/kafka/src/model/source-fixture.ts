@@ -19,6 +19,8 @@ export interface SourceSnapshot {
 export class SourceRun {
   readonly values: string[] = [];
   readonly counters: Map<string, number> = new Map();
+  /** `subtask: what`, as readers told of their splits. */
+  readonly told: string[] = [];
   failure: unknown = null;
   readonly #world: World;
   readonly #enumerator: SplitEnumerator<KafkaSplit, KafkaEnumeratorState>;
@@ -49,7 +51,7 @@ export class SourceRun {
         registeredReaders: () => indexes,
         assignSplits: (subtask, splits) => this.#readers[subtask]?.addSplits(splits),
         signalNoMoreSplits: (subtask) => this.#readers[subtask]?.notifyNoMoreSplits(),
-        sendEvent: () => undefined,
+        sendEvent: (subtask, event) => this.#readers[subtask]?.handleEvent?.(event),
         fail: (error) => {
           this.failure ??= error;
         },
@@ -88,7 +90,7 @@ export class SourceRun {
     for (let quiet = 0; quiet < 12 && this.values.length < count; quiet++) {
       const before = this.values.length;
       for (const [index, reader] of this.#readers.entries())
-        if (reader.poll(this.#output(count)) === 'end') this.#ended.add(index);
+        if (reader.poll(this.#output(count, index)) === 'end') this.#ended.add(index);
       if (this.values.length > before) quiet = 0;
       await new Promise((resolve) => this.#world.clock.schedule(20, 'poll', () => resolve(null)));
     }
@@ -115,7 +117,7 @@ export class SourceRun {
     await this.#enumerator.close();
   }
 
-  #output(count: number): ReaderOutput<string | MalformedRecord> {
+  #output(count: number, subtask: number): ReaderOutput<string | MalformedRecord> {
     const { values } = this;
     const limit = Math.min(count, values.length + 100);
     return {
@@ -124,6 +126,11 @@ export class SourceRun {
       },
       collect: (value) =>
         void values.push(value instanceof MalformedRecord ? `malformed ${value.offset}` : value),
+      splitFinished: (splitId) => void this.told.push(`${subtask}: ${splitId} finished`),
+      hasNoSplit: () => {
+        const text = `${subtask}: no split`;
+        if (!this.told.includes(text)) this.told.push(text);
+      },
     };
   }
 }

@@ -24,6 +24,9 @@ export interface KafkaEnumeratorOptions {
   readonly discoveryIntervalMs: number | null;
 }
 
+/** To a reader: it has every partition known today that is meant for it. */
+export const ALL_ASSIGNED = 'all-assigned';
+
 export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumeratorState> {
   readonly #context: SplitEnumeratorContext<KafkaSplit>;
   readonly #cluster: KafkaCluster;
@@ -164,9 +167,10 @@ export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumera
       if (readers.includes(owner)) this.#context.assignSplits(owner, [split]);
       else this.#unassigned.push(split);
     }
-    // The end of the input is known once everything there was has been handed out.
-    if (this.#options.stop !== null)
-      for (const reader of readers) this.#context.signalNoMoreSplits(reader);
+    // Whoever has no partition by now is idle; the end of a bounded input is known as well.
+    for (const reader of readers)
+      if (this.#options.stop === null) this.#context.sendEvent(reader, ALL_ASSIGNED);
+      else this.#context.signalNoMoreSplits(reader);
   }
 
   #ownerOf({ topic, partition }: KafkaSplit): number {

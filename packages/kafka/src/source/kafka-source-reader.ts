@@ -15,6 +15,7 @@ import { asWeirError, KafkaError, messageOf } from '../client/kafka-errors.ts';
 import type { KafkaDeserializer } from '../formats/serde.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetchSettings } from './fetcher.ts';
+import { ALL_ASSIGNED } from './kafka-enumerator.ts';
 import { splitId } from './kafka-split.ts';
 import type { KafkaSplit } from './kafka-split.ts';
 import { LagMetrics } from './lag-metrics.ts';
@@ -44,6 +45,8 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
   #partitions: PartitionReader[] = [];
   #turn = 0;
   #isLastKnown = false;
+  /** What is known of partitions was handed out: without one this reader is idle. */
+  #isAllAssigned = false;
   #malformed: Counter | null = null;
 
   constructor(
@@ -75,6 +78,7 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
   poll(output: ReaderOutput<T | MalformedRecord>): PollResult {
     if (this.#fetcher.failure !== null)
       throw asWeirError('SOURCE_UNAVAILABLE', this.#fetcher.failure.error);
+    this.#dropFinished(output);
     const count = this.#partitions.length;
     for (let index = 0; index < count; index++) {
       const partition = this.#partitions[(this.#turn + index) % count];
@@ -85,8 +89,11 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
       this.#fetcher.wake();
       return 'more';
     }
-    this.#dropFinished();
-    if (this.#isLastKnown && this.#partitions.length === 0) return 'end';
+    this.#dropFinished(output);
+    if (this.#partitions.length === 0) {
+      if (this.#isLastKnown) return 'end';
+      if (this.#isAllAssigned) output.hasNoSplit?.();
+    }
     this.#fetcher.wake();
     return 'nothing';
   }
@@ -103,6 +110,12 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
 
   notifyNoMoreSplits(): void {
     this.#isLastKnown = true;
+    this.#context.wakeUp();
+  }
+
+  handleEvent(event: unknown): void {
+    if (event !== ALL_ASSIGNED) return;
+    this.#isAllAssigned = true;
     this.#context.wakeUp();
   }
 
@@ -164,14 +177,16 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
     return new MalformedRecord({ topic, partition: number, offset, timestamp, key, value, reason });
   }
 
-  #dropFinished(): void {
-    const finished = this.#partitions.filter((partition) => partition.isFinished);
-    for (const partition of finished) {
+  /** A partition that is read to its end no longer holds back the event time of the others. */
+  #dropFinished(output: ReaderOutput<T | MalformedRecord>): void {
+    if (!this.#partitions.some((partition) => partition.isFinished)) return;
+    for (const partition of this.#partitions) {
+      if (!partition.isFinished) continue;
       this.#fetcher.remove(partition);
       this.#lag.remove(partition);
+      output.splitFinished?.(partition.id);
     }
-    if (finished.length > 0)
-      this.#partitions = this.#partitions.filter((partition) => !partition.isFinished);
+    this.#partitions = this.#partitions.filter((partition) => !partition.isFinished);
   }
 
   async #outOfRange(partition: PartitionReader): Promise<void> {

@@ -190,6 +190,36 @@ test('a subtask of an unbounded source does not end without a partition (failure
   await run.start();
   assert.deepEqual(await run.read(), ['a']);
   assert.equal(run.hasEnded, false);
+  assert.deepEqual(run.told, ['1: no split', '2: no split', '3: no split'], 'they are idle');
+  await run.close();
+});
+
+test('restored at more subtasks, those without a partition are idle (failure 23)', async () => {
+  const world = newWorld(1);
+  const first = new SourceRun(world);
+  await first.start();
+  await first.read();
+  assert.deepEqual(first.told, [], 'a subtask with a partition holds back event time');
+  const restored = first.snapshot(1);
+  await first.close();
+  const second = new SourceRun(world, {}, { restored, parallelism: 2 });
+  await second.start();
+  await second.read();
+  assert.deepEqual(second.told, ['1: no split']);
+  await second.close();
+});
+
+test('a partition read to its end holds back nobody, while others go on', async () => {
+  const world = newWorld(2);
+  append(world, 0, 'a');
+  append(world, 1, ...Array.from({ length: 300 }, (_, index) => `b${index}`));
+  const run = new SourceRun(world, { bounded: 'latest' });
+  await run.start();
+  await run.read(150);
+  assert.deepEqual(run.told, ['0: out/0 finished']);
+  await run.read();
+  assert.equal(run.values.length, 301);
+  assert.equal(run.hasEnded, true);
   await run.close();
 });
 

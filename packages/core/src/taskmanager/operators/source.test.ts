@@ -21,9 +21,9 @@ type EngineOutput = ReaderOutput<unknown> & { splitFinished(splitId: string): vo
 
 function sourceOf(
   strategy: WatermarkStrategy<unknown> = noWatermarks(),
-  options: FixtureOptions & { start?: () => Promise<void> } = {},
+  options: FixtureOptions & { start?: () => Promise<void>; knowsIds?: boolean } = {},
 ): TestSource {
-  const { start, ...rest } = options;
+  const { start, knowsIds = false, ...rest } = options;
   const fixture = operatorFixture(rest);
   const calls: string[] = [];
   const next: (readonly [number, string])[] = [];
@@ -39,7 +39,11 @@ function sourceOf(
     notifyCheckpointComplete: (checkpointId) => void calls.push(`complete ${checkpointId}`),
     close: () => void calls.push('close'),
   };
-  const source = { name: 'Test', createReader: () => reader } as unknown as Source<unknown>;
+  const source = {
+    name: 'Test',
+    createReader: () => reader,
+    ...(knowsIds && { splitId: String }),
+  } as unknown as Source<unknown>;
   const operator = new SourceOperator(fixture.context, source, strategy);
   const result: TestSource = {
     operator,
@@ -133,6 +137,41 @@ test('a reader without splits is idle after the time-out, until its first record
     ['idle', false],
     ['watermark', 4],
   ]);
+});
+
+test('a split without a record holds back event time from its assignment on [R079]', async () => {
+  const options = { autoWatermarkIntervalMs: 0, knowsIds: true };
+  const { operator, fixture, next } = sourceOf(monotonousTimestamps(), options);
+  fixture.context.states.restore([{ name: SPLITS_STATE, mode: 'list', items: ['a'] }]);
+  await operator.open();
+  operator.handleReaderEvent({ type: 'addSplits', splits: ['b'] });
+  next.push([1000, 'b']);
+  operator.poll();
+  assert.deepEqual(fixture.emitted, [['record', 1000, 1000]], 'split a may have older records');
+  next.push([10, 'a']);
+  operator.poll();
+  assert.deepEqual(fixture.emitted.at(-1), ['watermark', 9]);
+});
+
+test('a reader that waits for no split is idle at once, until it gets one', async () => {
+  const options = { autoWatermarkIntervalMs: 0, knowsIds: true };
+  const source = sourceOf(monotonousTimestamps(), options);
+  const { operator, fixture, next } = source;
+  const collects = source.onPoll;
+  source.onPoll = (output) => {
+    output.hasNoSplit?.();
+    return 'nothing';
+  };
+  await operator.open();
+  operator.poll();
+  assert.deepEqual(fixture.emitted, [['idle', true]]);
+  source.onPoll = collects;
+  operator.handleReaderEvent({ type: 'addSplits', splits: ['a'] });
+  operator.poll();
+  assert.deepEqual(fixture.emitted.at(-1), ['idle', false]);
+  next.push([5, 'a']);
+  operator.poll();
+  assert.deepEqual(fixture.emitted.at(-1), ['watermark', 4]);
 });
 
 test('time without room is not idleness of a split', () => {

@@ -31,6 +31,8 @@ export class SourceOperator extends StreamOperator {
   #nextProbeAt = 0;
   #emitted: number = MIN_WATERMARK;
   #idle = false;
+  /** The reader said that no split is on its way to it. */
+  #isSplitless = false;
   #lastPollAt: number | null = null;
 
   constructor(
@@ -62,7 +64,7 @@ export class SourceOperator extends StreamOperator {
   override async open(): Promise<void> {
     const splits = this.#splits.get();
     await this.#guard('start', () => this.#reader.start());
-    if (splits.length > 0) this.#reader.addSplits(splits);
+    if (splits.length > 0) this.#addSplits(splits);
     const early = this.#early ?? [];
     this.#early = null;
     for (const event of early) this.handleReaderEvent(event);
@@ -115,7 +117,7 @@ export class SourceOperator extends StreamOperator {
     }
     switch (event.type) {
       case 'addSplits':
-        this.#reader.addSplits(event.splits);
+        this.#addSplits(event.splits);
         break;
       case 'noMoreSplits':
         this.#reader.notifyNoMoreSplits();
@@ -140,6 +142,19 @@ export class SourceOperator extends StreamOperator {
     await this.#guard('close', () => this.#reader.close());
   }
 
+  /** It has none and waits for none: it must not hold back those that have. */
+  hasNoSplit(): void {
+    this.#isSplitless = true;
+  }
+
+  /** A split that has no record yet holds back event time as well: its first may be old. */
+  #addSplits(splits: readonly unknown[]): void {
+    this.#isSplitless = false;
+    if (this.#strategy.kind !== 'none' && this.#source.splitId !== undefined)
+      for (const split of splits) this.#output.splitStarted(this.#source.splitId(split));
+    this.#reader.addSplits(splits);
+  }
+
   #emitWatermarks(now: number): void {
     if (this.#strategy.kind === 'none') return;
     // Without an interval there is a watermark after each batch.
@@ -149,7 +164,9 @@ export class SourceOperator extends StreamOperator {
     // Its idleness begins when the splits are gone.
     if (this.#trackers.size > 0) this.#noSplit.onEvent(Number.NaN);
     const trackers = this.#trackers.size === 0 ? [this.#noSplit] : this.#trackers.values();
-    const { watermark, idle } = combineTrackers(trackers, now);
+    const combined = combineTrackers(trackers, now);
+    const { watermark } = combined;
+    const idle = combined.idle || (this.#isSplitless && this.#trackers.size === 0);
     if (!idle && this.#idle) {
       this.#idle = false;
       this.context.output.emitIdle(false);
@@ -223,6 +240,16 @@ class SourceOutput implements ReaderOutput<unknown> {
     this.remaining = this.#context.canEmit() ? this.remaining - 1 : 0;
     // What the reader does next is its own doing, not that of the operators behind it.
     this.#context.active.enter(this.#context.operator.node);
+  }
+
+  /** From now on it holds back event time. */
+  splitStarted(splitId: string): void {
+    if (!this.#trackers.has(splitId))
+      this.#trackers.set(splitId, new WatermarkTracker(this.#strategy));
+  }
+
+  hasNoSplit(): void {
+    this.#operator.hasNoSplit();
   }
 
   /** Every record of the split is collected: it no longer holds back event time. */
