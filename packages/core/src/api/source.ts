@@ -24,8 +24,8 @@ export interface Source<T, Split = unknown, EnumeratorState = unknown> {
   /** Text of a position for people: `lines.txt at byte 4711`. */
   describeSplit?(split: Split): string;
   /**
-   * The id under which the reader collects the records of a split. With it, a split holds back event
-   * time from the moment it is assigned; without, only from its first record on.
+   * The id under which the reader collects the records of a split. With it, a split holds back
+   * event time from the moment it is assigned; without, only from its first record on.
    */
   splitId?(split: Split): string;
 }
