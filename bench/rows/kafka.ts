@@ -3,77 +3,25 @@
  * exactly-once beside a transactional copy loop of the Java client. They need Java and Maven, and
  * run only with `--long`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Consumer } from '@platformatic/kafka';
 import { datagen, job, runJob } from '@weir/core';
 import { bytes, kafkaSink, kafkaSource, text } from '@weir/kafka';
-import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
-import { tcpConnect } from '../../packages/kafka/src/client/broker-connection.ts';
-import { KafkaCluster } from '../../packages/kafka/src/client/cluster.ts';
-import { ProduceSession } from '../../packages/kafka/src/sink/produce-session.ts';
-import { CREATE_TOPICS } from '../../packages/kafka/src/wire/metadata.ts';
-import { startBroker } from '../../tools/kafka/broker.ts';
 import type { Broker } from '../../tools/kafka/broker.ts';
+import { MARK } from '../jobs/kafka-copy.ts';
+import { withFolder } from '../support/compare.ts';
 import { discard } from '../support/discard.ts';
+import { createTopic, fill, withBroker } from '../support/kafka.ts';
 import type { Measured, Row } from '../support/row.ts';
 import { median } from '../support/row.ts';
+import { KAFKA_LATENCY_ROW } from './kafka-latency.ts';
 
 const RECORDS = 1_000_000;
 const VALUE_BYTES = 100;
 const ROUNDS = 3;
 const SECOND = 1000;
+const COPY_JOB = new URL('../jobs/kafka-copy.ts', import.meta.url);
 const JAVA_LOOP = fileURLToPath(new URL('../peers/CopyLoop.java', import.meta.url));
-
-const PRODUCE_SETTINGS = {
-  acks: -1,
-  compression: 'none',
-  lingerMs: 5,
-  batchSizeBytes: 256 * 1024,
-  deliveryTimeoutMs: 60_000,
-  requestTimeoutMs: 30_000,
-} as const;
-
-async function withBroker<R>(
-  measure: (broker: Broker, cluster: KafkaCluster) => Promise<R>,
-): Promise<R> {
-  const broker = await startBroker();
-  if (typeof broker === 'string') throw new Error(`no Kafka broker: ${broker}`);
-  const cluster = new KafkaCluster({
-    bootstrap: [{ host: broker.host, port: broker.port }],
-    clock: realClock,
-    retryForMs: 30_000,
-    connect: tcpConnect({ clientId: 'bench', connectTimeoutMs: 5000, requestTimeoutMs: 30_000 }),
-  });
-  try {
-    return await measure(broker, cluster);
-  } finally {
-    await cluster.close();
-    await broker.stop();
-  }
-}
-
-async function createTopic(cluster: KafkaCluster, name: string): Promise<void> {
-  const topic = { name, partitions: 1 };
-  await cluster.retry(() => cluster.callAny(CREATE_TOPICS, [topic]));
-  await cluster.refreshTopic(name);
-}
-
-async function fill(cluster: KafkaCluster, topic: string, count: number): Promise<void> {
-  const session = new ProduceSession({
-    cluster,
-    clock: realClock,
-    settings: PRODUCE_SETTINGS,
-    identity: { transactionalId: null, producerId: -1n, epoch: -1 },
-  });
-  const value = Buffer.alloc(VALUE_BYTES, 'v');
-  const record = { key: null, value, headers: [], timestamp: Date.now() };
-  for (let index = 0; index < count; index++) {
-    session.append(topic, 0, record);
-    if (session.bufferedBytes > 16 * 1024 ** 2) await session.acknowledged();
-  }
-  await session.flush();
-}
 
 interface Read {
   readonly count: number;
@@ -138,7 +86,7 @@ async function readByClient(broker: Broker, topic: string): Promise<number> {
 function measureSource(): Promise<Measured> {
   return withBroker(async (broker, cluster) => {
     await createTopic(cluster, 'in');
-    await fill(cluster, 'in', RECORDS);
+    await fill(cluster, 'in', { count: RECORDS, valueBytes: VALUE_BYTES });
     const weir: number[] = [];
     const client: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -155,28 +103,16 @@ function measureSource(): Promise<Measured> {
   });
 }
 
-/** Kafka → map → Kafka with transactions every second. */
+/** Kafka → map → Kafka with transactions every second, as `weir run` runs it. */
 async function copyByWeir(broker: Broker, from: string, to: string): Promise<number> {
   const { address: bootstrap } = broker;
-  const work = job('bench-copy', (env) => {
-    env.enableCheckpointing('1s');
-    env
-      .fromSource(kafkaSource({ bootstrap, topics: from, value: bytes(), bounded: 'latest' }), {
-        uid: 'in',
-      })
-      .map((value) => {
-        if (value !== null) value[0] = LETTER_W;
-        return value;
-      })
-      .sinkTo(kafkaSink({ bootstrap, topic: to, value: bytes() }))
-      .uid('out');
+  return withFolder('weir-bench-', async (dataDirectory) => {
+    const args = { bootstrap, from, to, interval: SECOND, linger: 5, bounded: true, mark: true };
+    const began = performance.now();
+    await runJob(COPY_JOB, { args, dataDirectory });
+    return (RECORDS / (performance.now() - began)) * SECOND;
   });
-  const began = performance.now();
-  await runJob(work);
-  return (RECORDS / (performance.now() - began)) * SECOND;
 }
-
-const LETTER_W = 119;
 
 async function copyByJava(broker: Broker, from: string, to: string): Promise<number> {
   const args = [broker.address, from, to, String(RECORDS)];
@@ -186,7 +122,7 @@ async function copyByJava(broker: Broker, from: string, to: string): Promise<num
 function measureCopy(): Promise<Measured> {
   return withBroker(async (broker, cluster) => {
     await createTopic(cluster, 'in');
-    await fill(cluster, 'in', RECORDS);
+    await fill(cluster, 'in', { count: RECORDS, valueBytes: VALUE_BYTES });
     const weir: number[] = [];
     const java: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -206,7 +142,7 @@ function measureCopy(): Promise<Measured> {
 /** A wrong answer has no number. */
 async function checkCopied(broker: Broker, topic: string): Promise<void> {
   const { count, checksum } = await readAll(broker, topic);
-  if (count !== RECORDS || checksum !== RECORDS * (LETTER_W + VALUE_BYTES))
+  if (count !== RECORDS || checksum !== RECORDS * (MARK + VALUE_BYTES))
     throw new Error(`wrong answer: ${count} records, checksum ${checksum}`);
 }
 
@@ -255,62 +191,6 @@ function measureFlatness(): Promise<Measured> {
   });
 }
 
-const INTERVAL_MS = 200;
-const LATENCY_RECORDS = 4000;
-const LATENCY_WARM_UP = 1000;
-
-/** From a record's writing to its committed result in a reader's hands, less the interval. */
-function measureLatency(): Promise<Measured> {
-  return withBroker(async (broker, cluster) => {
-    for (const topic of ['asked', 'answered']) await createTopic(cluster, topic);
-    const { address: bootstrap } = broker;
-    const stop = new AbortController();
-    const copy = job('bench-latency', (env) => {
-      env.enableCheckpointing(INTERVAL_MS);
-      env
-        .fromSource(kafkaSource({ bootstrap, topics: 'asked', value: text() }), { uid: 'in' })
-        .sinkTo(kafkaSink({ bootstrap, topic: 'answered', value: text(), lingerMs: 1 }))
-        .uid('out');
-    });
-    const latencies: number[] = [];
-    const reader = job('bench-latency-reader', (env) => {
-      env
-        .fromSource(kafkaSource({ bootstrap, topics: 'answered', value: text() }), { uid: 'in' })
-        .forEach((sentAt) => {
-          latencies.push(performance.now() - Number(sentAt) - INTERVAL_MS);
-          if (latencies.length === LATENCY_RECORDS) stop.abort();
-        });
-    });
-    const running = [copy, reader].map((work) => runJob(work, { signal: stop.signal }));
-    await writePaced(cluster, 'asked');
-    await Promise.all(running);
-    const sorted = latencies.slice(LATENCY_WARM_UP).toSorted((a, b) => a - b);
-    const at = (share: number): number =>
-      Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
-    return {
-      value: at(0.99),
-      baseline: null,
-      notes: { p50: at(0.5), p90: at(0.9), records: sorted.length, interval: `${INTERVAL_MS} ms` },
-    };
-  });
-}
-
-/** One record each 5 ms with the time at which it is written. */
-async function writePaced(cluster: KafkaCluster, topic: string): Promise<void> {
-  const session = new ProduceSession({
-    cluster,
-    clock: realClock,
-    settings: { ...PRODUCE_SETTINGS, lingerMs: 0 },
-    identity: { transactionalId: null, producerId: -1n, epoch: -1 },
-  });
-  for (let index = 0; index < LATENCY_RECORDS; index++) {
-    const value = Buffer.from(String(performance.now()));
-    session.append(topic, 0, { key: null, value, headers: [], timestamp: Date.now() });
-    await sleep(5);
-  }
-  await session.flush();
-}
-
 export const KAFKA_ROWS: readonly Row[] = [
   {
     name: 'kafka-source',
@@ -334,17 +214,7 @@ export const KAFKA_ROWS: readonly Row[] = [
     long: true,
     measure: measureCopy,
   },
-  {
-    name: 'kafka-latency',
-    title: 'committed result after its record, beyond the checkpoint interval, p99',
-    unit: 'ms',
-    compares: 'value',
-    direction: 'atMost',
-    mustReach: 100,
-    reachFor: 30,
-    long: true,
-    measure: measureLatency,
-  },
+  KAFKA_LATENCY_ROW,
   {
     name: 'kafka-flat',
     title: 'heap growth of an exactly-once Kafka sink from checkpoint 100 to 500',
