@@ -1,28 +1,40 @@
 /**
  * `npm run sim`: runs schedules of the simulation and reports what they found.
  *
+ *   --list                     the scenarios: ways to draw a schedule
+ *   --scenario NAME            default: random
  *   --seeds N [--first S]      N schedules, from seed S on
  *   --seed N [--trace]         one schedule, with all that happened
  *   --seed N --shrink          its failure with as few faults as it needs
- *   --seed N --every-event     once for each of its events, killed there
+ *   --seed N --every-event     once for each of its events, with a fault there
+ *     [--fault TYPE]           kill (default), powerFailure, killSlot, suspend, …
  *   --bugs [--seeds N]         how many of N seeds find each planted bug
+ *     [--only TEXT]            of those with this in their name
+ *     [--quick]                each only until a seed has found it
  *   --threads N                default 2
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { PLANTED_BUGS } from '../../packages/simulation/src/bugs/planted-bugs.ts';
-import type { Batch, Failure } from '../../packages/simulation/src/scenarios/batch.ts';
-import { killAtEveryEvent } from '../../packages/simulation/src/scenarios/every-event.ts';
+import type { Fault } from '../../packages/simulation/src/faults/fault-plan.ts';
+import type { Batch, BatchResult, Failure } from '../../packages/simulation/src/scenarios/batch.ts';
+import { faultAtEveryEvent } from '../../packages/simulation/src/scenarios/every-event.ts';
+import { scenarioNamed, SCENARIOS } from '../../packages/simulation/src/scenarios/scenarios.ts';
 import { shrink } from '../../packages/simulation/src/scenarios/shrink.ts';
 import { runSchedule } from '../../packages/simulation/src/scenarios/simulate.ts';
 import type { ScheduleResult } from '../../packages/simulation/src/scenarios/simulate.ts';
 import { runBatches } from './pool.ts';
 
 const BATCH = 50;
+/** A bug is left after the batch that found it. */
+const QUICK_BATCH = 5;
 const MESSAGE_MAX = 600;
+const REPORTED_MAX = 10;
 
 const { values } = parseArgs({
   options: {
+    list: { type: 'boolean', default: false },
+    scenario: { type: 'string', default: 'random' },
     seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
     seed: { type: 'string' },
@@ -30,42 +42,71 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     'every-event': { type: 'boolean', default: false },
+    fault: { type: 'string', default: 'kill' },
     bugs: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    quick: { type: 'boolean', default: false },
   },
 });
 
 function batches(first: number, count: number, bug: string | null): readonly Batch[] {
   const result: Batch[] = [];
-  for (let at = first; at < first + count; at += BATCH)
-    result.push({ first: at, count: Math.min(BATCH, first + count - at), bug });
+  const size = values.quick ? QUICK_BATCH : BATCH;
+  for (let at = first; at < first + count; at += size)
+    result.push({
+      scenario: values.scenario,
+      first: at,
+      count: Math.min(size, first + count - at),
+      bug,
+    });
   return result;
 }
 
 function show(result: ScheduleResult): void {
+  const { job, faults, sequences, parallelisms } = result.plan;
   console.log(result.trace.join('\n'));
-  console.log(`job: ${JSON.stringify(result.job)}`);
-  console.log(`faults: ${JSON.stringify(result.faults)}`);
-  console.log(`seed ${result.seed}: ${result.failure ?? 'no failure'}`);
+  console.log(`job: ${JSON.stringify(job)}`);
+  console.log(`parallelism: ${parallelisms.join(', then ')}`);
+  console.log(`faults: ${JSON.stringify(faults)}`);
+  for (const sequence of sequences) console.log(`at its moment: ${JSON.stringify(sequence)}`);
+  console.log(`${values.scenario}, seed ${result.seed}: ${result.failure ?? 'no failure'}`);
 }
 
-function report({ seed, message }: Failure): void {
+function again(scenario: string, seed: number): string {
+  return `npm run sim -- --scenario ${scenario} --seed ${seed}`;
+}
+
+async function report({ scenario, seed, message, trace }: Failure): Promise<void> {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
-  console.log(`seed ${seed} at commit ${commit.trim()}: ${message.slice(0, MESSAGE_MAX)}`);
-  console.log(`  again: npm run sim -- --seed ${seed} --trace`);
+  console.log(
+    `${scenario}, seed ${seed}, commit ${commit.trim()}: ${message.slice(0, MESSAGE_MAX)}`,
+  );
+  if (trace.length > 0) console.log(`the last ${trace.length} events:\n${trace.join('\n')}`);
+  const shortest = await shrink({ seed, scenario: scenarioNamed(scenario) });
+  if (shortest !== null) {
+    const { faults, sequences } = shortest.plan;
+    console.log(`with as few faults as it needs: ${JSON.stringify({ faults, sequences })}`);
+  }
+  console.log(`  again: ${again(scenario, seed)} --trace`);
 }
 
 async function runSeeds(first: number, count: number): Promise<number> {
   const startedAt = performance.now();
   const sums = { replayed: 0, failures: 0, events: 0, kills: 0, checkpoints: 0, restores: 0 };
-  await runBatches(batches(first, count, null), Number(values.threads), (_batch, result) => {
-    for (const failure of result.failures) report(failure);
+  const moments = { hits: 0, hitsLast: 0 };
+  const failures: Failure[] = [];
+  const done = (_batch: Batch, result: BatchResult): void => {
+    failures.push(...result.failures);
+    moments.hits += result.hits;
+    moments.hitsLast += result.hitsLast;
     sums.failures += result.failures.length;
     sums.replayed += result.replayed;
     sums.events += result.events;
     sums.kills += result.kills;
     sums.checkpoints += result.checkpoints;
     sums.restores += result.restores;
-  });
+  };
+  await runBatches(batches(first, count, null), Number(values.threads), { done });
   const seconds = (performance.now() - startedAt) / 1000;
   const each = (sum: number): string => (sum / count).toFixed(1);
   console.log(
@@ -75,46 +116,78 @@ async function runSeeds(first: number, count: number): Promise<number> {
       `${each(sums.events)} events, ${each(sums.kills)} kills, ${each(sums.checkpoints)} ` +
       `checkpoints, ${each(sums.restores)} resumes`,
   );
+  if (moments.hits > 0)
+    console.log(
+      `${values.scenario}: moment hit in ${moments.hits} of ${count} schedules, the last one in ` +
+        String(moments.hitsLast),
+    );
+  for (const failure of failures.slice(0, REPORTED_MAX)) await report(failure);
   return sums.failures;
 }
 
 async function runBugs(first: number, count: number): Promise<number> {
   const found = new Map<string, { batches: number; readonly seeds: number[] }>();
   const each = batches(first, count, null).length;
-  const all = PLANTED_BUGS.flatMap(({ name }) => batches(first, count, name));
+  const names = PLANTED_BUGS.map(({ name }) => name).filter((name) => name.includes(values.only));
+  const all = names.flatMap((name) => batches(first, count, name));
   let missed = 0;
-  await runBatches(all, Number(values.threads), ({ bug }, { failures }) => {
+  const isFound = ({ bug }: Batch): boolean =>
+    values.quick && (found.get(bug ?? '')?.seeds.length ?? 0) > 0;
+  const done = ({ bug }: Batch, { failures }: BatchResult): void => {
     const name = bug ?? '';
     const entry = found.get(name) ?? { batches: 0, seeds: [] };
     found.set(name, entry);
+    const wasFound = entry.seeds.length > 0;
     entry.seeds.push(...failures.map(({ seed }) => seed));
     entry.batches++;
-    if (entry.batches < each) return;
+    const isOver = values.quick ? entry.seeds.length > 0 && !wasFound : false;
+    if (entry.batches < each && !isOver) return;
+    if (wasFound && values.quick) return;
     if (entry.seeds.length === 0) missed++;
     const earliest = entry.seeds.length === 0 ? '-' : Math.min(...entry.seeds) - first + 1;
-    console.log(`${name.padEnd(56)} ${entry.seeds.length} of ${count}, first ${earliest}`);
-  });
-  console.log(`${PLANTED_BUGS.length} planted bugs, ${missed} not found`);
+    const times = values.quick ? '' : `${entry.seeds.length} of ${count}, `;
+    console.log(`${name.padEnd(62)} ${times}first ${earliest}`);
+  };
+  await runBatches(all, Number(values.threads), { done, isOver: isFound });
+  console.log(`${names.length} planted bugs, ${missed} not found`);
   return missed;
 }
 
-async function main(): Promise<number> {
-  const count = Number(values.seeds ?? (values.bugs ? 500 : 100));
-  if (values.bugs) return runBugs(Number(values.first), count);
-  if (values.seed === undefined) return runSeeds(Number(values.first), count);
-  const seed = Number(values.seed);
-  if (values['every-event']) {
-    const { events, failures } = await killAtEveryEvent(seed);
-    for (const { event, message } of failures) console.log(`killed at event ${event}: ${message}`);
-    console.log(`seed ${seed}: killed at each of ${events} events, ${failures.length} failures`);
-    return failures.length;
-  }
-  const result = values.shrink
-    ? await shrink(seed, values.trace)
-    : await runSchedule({ seed, keepsTrace: values.trace, wantsTrace: values.trace });
+async function runEveryEvent(seed: number): Promise<number> {
+  const faults = [{ type: values.fault, at: 0, slot: 0, forMs: 300, looksDead: true } as Fault];
+  const scenario = scenarioNamed(values.scenario);
+  const { events, failures } = await faultAtEveryEvent({ scenario, seed, faults });
+  for (const { event, message } of failures)
+    console.log(`${values.fault} at event ${event}: ${message.slice(0, MESSAGE_MAX)}`);
+  console.log(
+    `${values.scenario}, seed ${seed}: ${values.fault} at each of ${events} events, ` +
+      `${failures.length} failures`,
+  );
+  return failures.length;
+}
+
+async function runOne(seed: number): Promise<number> {
+  const options = {
+    seed,
+    scenario: scenarioNamed(values.scenario),
+    keepsTrace: values.trace,
+    wantsTrace: values.trace,
+  };
+  const result = await (values.shrink ? shrink(options) : runSchedule(options));
   if (result === null) console.log(`seed ${seed} does not fail`);
   else show(result);
   return (result?.failure ?? null) === null ? 0 : 1;
+}
+
+async function main(): Promise<number> {
+  if (values.list) {
+    for (const { name, about } of SCENARIOS) console.log(`${name.padEnd(36)} ${about}`);
+    return 0;
+  }
+  const count = Number(values.seeds ?? (values.bugs ? 500 : 100));
+  if (values.bugs) return runBugs(Number(values.first), count);
+  if (values.seed === undefined) return runSeeds(Number(values.first), count);
+  return values['every-event'] ? runEveryEvent(Number(values.seed)) : runOne(Number(values.seed));
 }
 
 process.exitCode = (await main()) === 0 ? 0 : 1;

@@ -3,9 +3,12 @@
  * same must have happened: else nothing that a seed says could be believed.
  */
 import { PLANTED_BUGS } from '../bugs/planted-bugs.ts';
+import type { Scenario } from './scenario.ts';
+import { scenarioNamed } from './scenarios.ts';
 import { runSchedule } from './simulate.ts';
 
 export interface Batch {
+  readonly scenario: string;
   readonly first: number;
   readonly count: number;
   /** Name of a planted bug to run with; `null`: the engine as it is. */
@@ -13,8 +16,11 @@ export interface Batch {
 }
 
 export interface Failure {
+  readonly scenario: string;
   readonly seed: number;
   readonly message: string;
+  /** The last events. */
+  readonly trace: readonly string[];
 }
 
 export interface BatchResult {
@@ -25,11 +31,14 @@ export interface BatchResult {
   readonly kills: number;
   readonly checkpoints: number;
   readonly restores: number;
+  /** Schedules in which the first moment that the scenario waits for has come; and the last. */
+  readonly hits: number;
+  readonly hitsLast: number;
 }
 
 const REPLAY_EVERY = 100;
 
-export async function runBatch({ first, count, bug }: Batch): Promise<BatchResult> {
+export async function runBatch({ scenario, first, count, bug }: Batch): Promise<BatchResult> {
   const planted = PLANTED_BUGS.find(({ name }) => name === bug);
   if (bug !== null && planted === undefined) throw new Error(`no planted bug is called ${bug}`);
   const remove = planted?.plant() ?? ((): void => undefined);
@@ -37,36 +46,45 @@ export async function runBatch({ first, count, bug }: Batch): Promise<BatchResul
   // Each attempt builds its job anew and looks up where; one frame is all it reads of a stack.
   Error.stackTraceLimit = 1;
   try {
-    return await runSeeds(first, count);
+    return await runSeeds(scenarioNamed(scenario), first, count);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     remove();
   }
 }
 
-async function runSeeds(first: number, count: number): Promise<BatchResult> {
+async function runSeeds(scenario: Scenario, first: number, count: number): Promise<BatchResult> {
   const failures: Failure[] = [];
   const sums = { replayed: 0, events: 0, kills: 0, checkpoints: 0, restores: 0 };
+  const moments = { hits: 0, hitsLast: 0 };
+  const { name } = scenario;
   for (let seed = first; seed < first + count; seed++) {
-    const result = await runSchedule({ seed });
+    const result = await runSchedule({ seed, scenario });
     sums.events += result.events;
     sums.kills += result.kills;
     sums.checkpoints += result.completedCheckpoints;
     sums.restores += result.restores;
-    if (result.failure !== null) failures.push({ seed, message: result.failure });
+    const { sequences } = result.plan;
+    if (result.stepsDone.some((done) => done > 0)) moments.hits++;
+    if (result.stepsDone.some((done, at) => done > 0 && done === sequences[at]?.length))
+      moments.hitsLast++;
+    const { failure, trace } = result;
+    if (failure !== null) failures.push({ scenario: name, seed, message: failure, trace });
     if (seed % REPLAY_EVERY !== 0) continue;
     sums.replayed++;
-    const again = await runSchedule({ seed });
-    if (again.digest !== result.digest) failures.push({ seed, message: await difference(seed) });
+    const again = await runSchedule({ seed, scenario });
+    if (again.digest === result.digest) continue;
+    const message = await difference(scenario, seed);
+    failures.push({ scenario: name, seed, message, trace: [] });
   }
-  return { schedules: count, failures, ...sums };
+  return { schedules: count, failures, ...sums, ...moments };
 }
 
 /** Where two runs of one seed part. */
-async function difference(seed: number): Promise<string> {
+async function difference(scenario: Scenario, seed: number): Promise<string> {
   const [a, b] = [
-    await runSchedule({ seed, keepsTrace: true, wantsTrace: true }),
-    await runSchedule({ seed, keepsTrace: true, wantsTrace: true }),
+    await runSchedule({ seed, scenario, keepsTrace: true, wantsTrace: true }),
+    await runSchedule({ seed, scenario, keepsTrace: true, wantsTrace: true }),
   ];
   const at = a.trace.findIndex((line, index) => line !== b.trace[index]);
   const around = (lines: readonly string[]): string =>

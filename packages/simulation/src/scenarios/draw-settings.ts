@@ -47,6 +47,23 @@ export function drawSettings(random: Random): DrawnSettings {
   return { configuration, mode, exactlyOnce, commitsAtEnd: !afterFinish };
 }
 
+/** With some of the settings changed. */
+export function withSettings(
+  settings: DrawnSettings,
+  values: Readonly<Record<string, string | number | boolean>>,
+): DrawnSettings {
+  const configuration = settings.configuration.mergedWith(Configuration.of(values, 'scenario'));
+  return { ...settings, configuration };
+}
+
+/** Sinks publish with a last checkpoint, so the mode alone decides whether results are exact. */
+export function checkpointsAfterFinish(settings: DrawnSettings): DrawnSettings {
+  const changed = withSettings(settings, {
+    'execution.checkpointing.checkpoints-after-tasks-finish': true,
+  });
+  return { ...changed, exactlyOnce: settings.mode === 'EXACTLY_ONCE', commitsAtEnd: false };
+}
+
 function drawRestart(random: Random): Record<string, string | number> {
   switch (random.int(3)) {
     case 0:

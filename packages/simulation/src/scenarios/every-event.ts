@@ -1,22 +1,50 @@
 /**
- * Kills the process at each event of one schedule in turn, with no other faults: finds every
- * mistake that one crash at one moment of it can show, without luck.
+ * Runs a schedule once for each of its events, with one fault there and no others: finds every
+ * mistake that such a fault at one moment of it can show, without luck.
  */
+import type { Fault } from '../faults/fault-plan.ts';
+import type { SchedulePlan } from './plan.ts';
+import type { Scenario } from './scenario.ts';
 import { runSchedule } from './simulate.ts';
 
-export interface EveryEvent {
-  readonly events: number;
-  readonly failures: readonly { readonly event: number; readonly message: string }[];
+export interface EveryEventOptions {
+  readonly scenario: Scenario;
+  readonly seed: number;
+  /** What happens there. */
+  readonly faults: readonly Fault[];
+  /** Every so many events; default 1, all. */
+  readonly step?: number;
 }
 
-/** Every `step`-th event; 1 for all. */
-export async function killAtEveryEvent(seed: number, step = 1): Promise<EveryEvent> {
-  const undisturbed = await runSchedule({ seed, faults: [] });
-  const failures: { event: number; message: string }[] = [];
-  if (undisturbed.failure !== null) failures.push({ event: 0, message: undisturbed.failure });
-  for (let event = 1; event <= undisturbed.events; event += step) {
-    const { failure } = await runSchedule({ seed, faults: [{ type: 'killAtEvent', event }] });
-    if (failure !== null) failures.push({ event, message: failure });
+export interface EveryEvent {
+  /** Of the undisturbed schedule. */
+  readonly events: number;
+  readonly schedules: number;
+  readonly failures: readonly {
+    readonly event: number;
+    readonly message: string;
+    readonly trace: readonly string[];
+  }[];
+}
+
+export async function faultAtEveryEvent(options: EveryEventOptions): Promise<EveryEvent> {
+  const { scenario, seed, faults, step = 1 } = options;
+  const failures: EveryEvent['failures'][number][] = [];
+  const run = async (event: number, change: (plan: SchedulePlan) => SchedulePlan) => {
+    const result = await runSchedule({ seed, scenario, change });
+    if (result.failure !== null)
+      failures.push({ event, message: result.failure, trace: result.trace });
+    return result.events;
+  };
+  const events = await run(0, undisturbed);
+  let schedules = 1;
+  for (let event = 1; event <= events; event += step) {
+    await run(event, (plan) => ({ ...undisturbed(plan), atEvent: { event, faults } }));
+    schedules++;
   }
-  return { events: undisturbed.events, failures };
+  return { events, schedules, failures };
+}
+
+function undisturbed(plan: SchedulePlan): SchedulePlan {
+  return { ...plan, faults: [], sequences: [] };
 }

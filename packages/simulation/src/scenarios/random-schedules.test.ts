@@ -8,7 +8,12 @@ import { runSchedule } from './simulate.ts';
 const SEEDS = 100;
 
 test('random jobs under random faults publish what a recount does, and replay alike', async () => {
-  const { failures, replayed, restores } = await runBatch({ first: 1, count: SEEDS, bug: null });
+  const { failures, replayed, restores } = await runBatch({
+    scenario: 'random',
+    first: 1,
+    count: SEEDS,
+    bug: null,
+  });
   assert.deepEqual(failures, []);
   assert.ok(replayed > 0);
   assert.ok(restores > 0, 'no schedule resumed a job');

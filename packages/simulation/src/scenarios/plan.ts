@@ -1,0 +1,111 @@
+/**
+ * All that is drawn of a schedule before it runs, as data: a shrinker leaves parts of it out, and a
+ * scenario changes what it is about. Each part is drawn from a stream of its own, so that one more
+ * draw in one of them leaves the others as they are.
+ */
+import type { Random } from '@weir/core/internal/base/random';
+import type { Moods } from '../engine/machine.ts';
+import { drawFaults, FAULT_TYPES } from '../faults/fault-plan.ts';
+import type { Fault, FaultType } from '../faults/fault-plan.ts';
+import { drawJob, durationMs } from '../jobs/draw-job.ts';
+import type { JobSpec } from '../jobs/job-spec.ts';
+import { drawSettings } from './draw-settings.ts';
+import type { DrawnSettings } from './draw-settings.ts';
+import type { EventStep, Sequence } from './moments.ts';
+
+export interface SchedulePlan {
+  readonly settings: DrawnSettings;
+  readonly job: JobSpec;
+  readonly moods: Moods;
+  readonly outerLatencyMs: number;
+  /** Of the runs one after the other; the last one is that of all later ones. */
+  readonly parallelisms: readonly number[];
+  /** Faults end here; from then on the job has a limited time to finish. */
+  readonly healAt: number;
+  readonly faults: readonly Fault[];
+  readonly sequences: readonly Sequence[];
+  /** At an event of the schedule by its number. */
+  readonly atEvent: EventStep | null;
+}
+
+/** An independent stream of random numbers for each label. */
+export type Draw = (label: string) => Random;
+
+export interface PlanLimits {
+  /** Kinds of faults that may be drawn. */
+  readonly allowed?: readonly FaultType[];
+  readonly settings?: DrawnSettings;
+  /** Default: 2 to 7, drawn. */
+  readonly operatorsMax?: number;
+}
+
+/** A random job under random faults. */
+export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
+  const { allowed = FAULT_TYPES, settings = drawSettings(draw('settings')) } = limits;
+  const { exactlyOnce } = settings;
+  const jobRandom = draw('job');
+  const { operatorsMax = 2 + jobRandom.int(6) } = limits;
+  const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax });
+  const swarm = draw('swarm');
+  // Most faults should fall while the job runs.
+  const healAt = 50 + Math.floor(durationMs(drawn) * (0.3 + 1.2 * swarm.next()));
+  const faults = drawFaults(draw('faults'), { healAt, allowed });
+  const refusesFiles = settings.commitsAtEnd || faults.some(isZombie);
+  return {
+    settings,
+    job: refusesFiles ? withoutFileSinks(drawn) : drawn,
+    healAt,
+    faults,
+    sequences: [],
+    atEvent: null,
+    moods: drawMoods(swarm),
+    outerLatencyMs: [0.1, 1, 10][swarm.int(3)] as number,
+    parallelisms: drawParallelisms(swarm),
+  };
+}
+
+export function isZombie(fault: Fault): boolean {
+  return fault.type === 'pause' && fault.looksDead;
+}
+
+/** Whether a process may stand still in it, be replaced, and go on. */
+export function hasZombies({ faults, sequences }: SchedulePlan): boolean {
+  return [...faults, ...sequences.flat().flatMap((step) => step.faults)].some(isZombie);
+}
+
+/**
+ * Where checkpoints stop when the first task has finished, sinks publish at their end, and a
+ * failure after that finds a file sink ahead of every checkpoint; which it refuses, as it says. And
+ * a leader that stands still and comes back may append to a file that its successor has finished:
+ * nothing on a disk can fence it.
+ */
+export function withoutFileSinks(job: JobSpec): JobSpec {
+  const sinks = job.sinks.map((sink) =>
+    sink.kind === 'files' ? ({ ...sink, kind: 'transactions' } as const) : sink,
+  );
+  return { ...job, sinks };
+}
+
+function drawMoods(random: Random): Moods {
+  const pick = (values: readonly number[]): number => values[random.int(values.length)] as number;
+  return {
+    disk: {
+      latencyMs: pick([0.05, 0.5, 5]),
+      slowness: 1,
+      failure: 0,
+      lostAnswer: 0,
+      bitFlip: 0,
+      isFull: false,
+    },
+    link: { latencyMs: pick([0.02, 0.2, 3]), cloggedUntil: 0 },
+    pace: { stepMs: pick([0.02, 0.2, 1]), jitterMs: pick([0, 1, 5]) },
+    linkCapacity: pick([1, 4, 64]),
+    encodesFrames: random.int(3) === 0,
+  };
+}
+
+function drawParallelisms(random: Random): readonly number[] {
+  const first = 1 + random.int(4);
+  if (random.int(2) === 0) return [first];
+  return [first, 1 + random.int(4), 1 + random.int(4), 1 + random.int(4)];
+}

@@ -1,0 +1,13 @@
+/** All scenarios by name, for the command line and for CI. */
+import { PATTERNS } from './patterns.ts';
+import { RANDOM } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
+import { SHORT } from './short.ts';
+
+export const SCENARIOS: readonly Scenario[] = [RANDOM, SHORT, ...PATTERNS];
+
+export function scenarioNamed(name: string): Scenario {
+  const scenario = SCENARIOS.find((it) => it.name === name);
+  if (scenario !== undefined) return scenario;
+  throw new Error(`no scenario is called ${name}: ${SCENARIOS.map((it) => it.name).join(', ')}`);
+}
