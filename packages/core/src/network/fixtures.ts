@@ -1,10 +1,17 @@
 /** Executions, channels and a recording consumer, for the tests of this folder. */
-import type { Attempt, ExecutionRef, VertexId } from '../base/ids.ts';
+import type { Attempt, ExecutionRef, OperatorId, VertexId } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
 import { LearningBatchCodec } from './codec/learning-batch-codec.ts';
 import type { DataLink } from './data-exchange.ts';
 import { FrameCodec } from './frame-codec.ts';
-import type { Connection, Frame, FrameMessage, SubscribeMessage, WireMessage } from './frame.ts';
+import type {
+  Connection,
+  Frame,
+  FrameMessage,
+  LatencyMarker,
+  SubscribeMessage,
+  WireMessage,
+} from './frame.ts';
 import { isNumbered } from './frame.ts';
 import { RingLink } from './ring-link.ts';
 import type { SendFrame } from './result-subpartition.ts';
@@ -29,6 +36,10 @@ export function channel(channelId = 0, parts: Partial<ChannelDescriptor> = {}): 
 
 export function trigger(checkpointId: number): CheckpointTrigger {
   return { checkpointId, timestamp: 1000, options: { kind: 'checkpoint', location: '/chk' } };
+}
+
+export function marker(markedAt: number, sourceSubtask = 0): LatencyMarker {
+  return { sourceId: 'c'.repeat(32) as OperatorId, sourceSubtask, markedAt };
 }
 
 export function connection(subscribe = 0, counter = 1): Connection {
@@ -67,6 +78,8 @@ export function labelOf(frame: Frame): string {
       return 'end';
     case 'barrier':
       return `barrier${frame.trigger.checkpointId}`;
+    case 'latency':
+      return `mark${frame.marker.markedAt}`;
     case 'cancel':
       return `cancel${frame.checkpointId}`;
     case 'endOfPartition':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GeneralBatchCodec } from './batch-codec.ts';
-import { channel, connection, subscribe, trigger } from './fixtures.ts';
+import { channel, connection, marker, subscribe, trigger } from './fixtures.ts';
 import { FrameCodec, HEADER_BYTES } from './frame-codec.ts';
 import type { Frame, WireMessage } from './frame.ts';
 
@@ -24,6 +24,7 @@ const FRAMES: readonly Frame[] = [
   { kind: 'endOfData', savepointId: 7 },
   { kind: 'barrier', trigger: trigger(2 ** 53 - 1), unaligned: false },
   { kind: 'barrier', trigger: trigger(1), unaligned: true },
+  { kind: 'latency', marker: marker(1_700_000_000_000.25) },
   { kind: 'cancel', checkpointId: 3 },
   { kind: 'endOfPartition' },
 ];

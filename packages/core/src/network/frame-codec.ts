@@ -5,14 +5,16 @@
  *     22 subscribe u53 · 30 number or `at` u53 · 38 checkpoint id u53 · 46 payload length u32
  *
  * Little-endian; u53 is a whole number in 8 bytes. Payloads: a record batch by its codec; f64 of a
- * watermark; JSON of a barrier's time and options; attempt and credit of a subscribe. A record
- * batch is encoded here and nowhere else, so frames within a thread never meet a codec.
+ * watermark; JSON of a barrier's time and options; time, subtask and id of a latency marker;
+ * attempt and credit of a subscribe. A record batch is encoded here and nowhere else, so frames
+ * within a thread never meet a codec.
  */
 import { Buffer } from 'node:buffer';
 import { assert } from '../base/assert.ts';
 import { BinaryReader } from '../base/codec/binary-reader.ts';
 import { BinaryWriter } from '../base/codec/binary-writer.ts';
 import { SerializationError } from '../base/errors.ts';
+import type { OperatorId } from '../base/ids.ts';
 import type { CheckpointTrigger } from '../protocol/messages.ts';
 import type { BatchCodec } from './batch-codec.ts';
 import type { Connection, Frame, FrameMessage, WireMessage } from './frame.ts';
@@ -33,6 +35,7 @@ const CANCEL = 6;
 const END_OF_PARTITION = 7;
 const SUBSCRIBE = 8;
 const CREDIT = 9;
+const LATENCY = 10;
 
 /** Unaligned barrier, idle (not active). */
 const FLAG = 1;
@@ -126,6 +129,13 @@ export class FrameCodec {
         this.#payload.bytes(Buffer.from(JSON.stringify(rest)));
         return { kind: BARRIER, flag: frame.unaligned, checkpointId };
       }
+      case 'latency': {
+        const { markedAt, sourceSubtask, sourceId } = frame.marker;
+        this.#payload.f64(markedAt);
+        this.#payload.u32(sourceSubtask);
+        this.#payload.string(sourceId);
+        return { kind: LATENCY };
+      }
       case 'cancel':
         return { kind: CANCEL, checkpointId: frame.checkpointId };
       case 'endOfPartition':
@@ -148,6 +158,11 @@ export class FrameCodec {
         // Written by this class from a trigger; both ends run the same version.
         const rest = JSON.parse(text) as Omit<CheckpointTrigger, 'checkpointId'>;
         return { kind: 'barrier', trigger: { checkpointId, ...rest }, unaligned: flag };
+      }
+      case LATENCY: {
+        const [markedAt, sourceSubtask] = [input.f64(), input.u32()];
+        const sourceId = input.string() as OperatorId;
+        return { kind: 'latency', marker: { sourceId, sourceSubtask, markedAt } };
       }
       case CANCEL:
         return { kind: 'cancel', checkpointId };

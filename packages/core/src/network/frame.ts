@@ -4,7 +4,7 @@
  * frames carry no number but `at`, the number of the next numbered frame behind them on the wire.
  */
 import { compareAttempts } from '../base/ids.ts';
-import type { Attempt } from '../base/ids.ts';
+import type { Attempt, OperatorId } from '../base/ids.ts';
 import type { RecordBatch } from '../base/records.ts';
 import type { CheckpointTrigger } from '../protocol/messages.ts';
 
@@ -24,8 +24,19 @@ export type BarrierFrame = {
   readonly unaligned: boolean;
 };
 
+/** A source's mark of the time, which goes the way of its records: it is one of them to time. */
+export interface LatencyMarker {
+  /** The source, and which of its subtasks. */
+  readonly sourceId: OperatorId;
+  readonly sourceSubtask: number;
+  /** Wall-clock milliseconds at which it was made. */
+  readonly markedAt: number;
+}
+
 export type ControlFrame =
   | BarrierFrame
+  /** Belongs to no state: not numbered, never sent again. */
+  | { readonly kind: 'latency'; readonly marker: LatencyMarker }
   | { readonly kind: 'cancel'; readonly checkpointId: number }
   /** The producer is gone for good: no barrier will come from this channel. */
   | { readonly kind: 'endOfPartition' };

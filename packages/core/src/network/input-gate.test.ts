@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { channel, describe, execution, labelOf, trigger } from './fixtures.ts';
+import { channel, describe, execution, labelOf, marker, trigger } from './fixtures.ts';
 import type { CreditMessage, Frame, FrameMessage, SubscribeMessage } from './frame.ts';
 import { isNumbered } from './frame.ts';
 import { InputGate } from './input-gate.ts';
@@ -85,6 +85,20 @@ test('a barrier comes out in its place; a blocked channel keeps what follows', (
   assert.equal(world.gate.isAvailable, false);
   world.gate.unblockAll();
   assert.deepEqual(world.drain(), ['0:[b]']);
+});
+
+test('a marker is blocked with the records of its channel, and is not counted with them', () => {
+  const world = new World(1).start();
+  const [only] = world.gate.channels;
+  world.arrive(0, barrier(1));
+  world.arrive(0, record('a'));
+  world.arrive(0, { kind: 'latency', marker: marker(5) });
+  assert.equal(labelOf(world.gate.poll()!.frame), 'barrier1');
+  world.gate.block(only!);
+  assert.equal(world.gate.poll(), null);
+  world.gate.unblockAll();
+  assert.deepEqual(world.drain(), ['0:[a]', '0:mark5']);
+  assert.equal(only!.k, 1);
 });
 
 test('the task hears of the first frame that can be polled, also through an unblock', () => {

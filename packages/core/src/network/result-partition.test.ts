@@ -3,7 +3,15 @@ import { test } from 'node:test';
 import { SerializationError } from '../base/errors.ts';
 import type { WeirError } from '../base/errors.ts';
 import { BATCH_SIZE, NO_TIMESTAMP } from '../base/records.ts';
-import { Recorder, channel, connection, execution, subscribe, trigger } from './fixtures.ts';
+import {
+  Recorder,
+  channel,
+  connection,
+  execution,
+  marker,
+  subscribe,
+  trigger,
+} from './fixtures.ts';
 import { ResultPartition } from './result-partition.ts';
 import type { ResultPartitionOptions } from './result-partition.ts';
 import type { ResultSubpartition } from './result-subpartition.ts';
@@ -106,6 +114,55 @@ test('of watermarks in a row only the last is sent, never one across records', (
   assert.equal(partition.allSent, false);
   partition.flush();
   assert.deepEqual(consumer.take(), ['wm2@0', '[x]@1', 'wm4@2']);
+});
+
+test('a marker leaves behind the records before it, when they do, and has no number', () => {
+  const { partition, first } = createPartition();
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  emitAll(partition, ['x']);
+  partition.emitMarker(0, marker(5));
+  emitAll(partition, ['y']);
+  assert.deepEqual(consumer.take(), []);
+  assert.equal(partition.allSent, false);
+  partition.flush();
+  assert.deepEqual(consumer.take(), ['[x,y]@0', 'mark5@1']);
+  partition.emitMarker(0, marker(6));
+  assert.equal(partition.allSent, false, 'it waits as a record would');
+  partition.broadcastWatermark(1);
+  partition.broadcastBarrier(trigger(1));
+  assert.deepEqual(consumer.take(), ['wm1@1', 'mark6@2', 'barrier1@2']);
+  assert.ok(partition.allSent);
+});
+
+test('a marker waits for the credit of records before it, and others behind it are dropped', () => {
+  const { partition, first } = createPartition();
+  const consumer = new Recorder();
+  first.subscribe(subscribe({ credit: 0 }), consumer.send);
+  emitAll(partition, ['x']);
+  for (const at of [5, 6]) {
+    partition.emitMarker(0, marker(at));
+    partition.emitMarker(0, marker(at, 1));
+    partition.flush();
+  }
+  assert.deepEqual(consumer.take(), []);
+  first.grant({ type: 'credit', channelId: 0, connection: connection(), credit: 1 });
+  assert.deepEqual(consumer.take(), ['[x]@0', 'mark5@1', 'mark5@1']);
+  partition.emitMarker(0, marker(7));
+  partition.flush();
+  assert.deepEqual(consumer.take(), ['mark7@1']);
+});
+
+test('a marker is never sent again, though the frames before it are', () => {
+  const { partition, first } = createPartition({ logged: true });
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  emitAll(partition, ['x']);
+  partition.emitMarker(0, marker(5));
+  partition.broadcastBarrier(trigger(1));
+  assert.deepEqual(consumer.take(), ['[x]@0', 'mark5@1', 'barrier1@1']);
+  first.subscribe(subscribe({ connection: connection(1) }), consumer.send);
+  assert.deepEqual(consumer.take(), ['[x]@0', 'barrier1@1']);
 });
 
 test('the marks of a barrier name the number of the next frame of each channel', () => {

@@ -11,7 +11,7 @@ import type { ExecutionRef } from '../base/ids.ts';
 import type { ChannelDescriptor, CheckpointTrigger } from '../protocol/messages.ts';
 import { BatchLimit } from './batch-limit.ts';
 import { ResultSubpartition } from './result-subpartition.ts';
-import type { ControlFrame, NumberedFrame } from './frame.ts';
+import type { ControlFrame, LatencyMarker, NumberedFrame } from './frame.ts';
 
 /** Unsent numbered frames per channel at which the producer stops: one being sent, one ready. */
 export const UNSENT_FRAMES_MAX = 2;
@@ -102,6 +102,13 @@ export class ResultPartition {
   /** Must not fall. Leaves with the next flush or record, of several in a row only the last. */
   broadcastWatermark(timestamp: number): void {
     for (const subpartition of this.subpartitions) subpartition.appendWatermark(timestamp);
+  }
+
+  /** Leaves as a record emitted now would, though not counted as one. */
+  emitMarker(channelIndex: number, marker: LatencyMarker): void {
+    const subpartition = this.subpartitions[channelIndex];
+    assert(subpartition !== undefined, 'marked a channel that does not exist');
+    subpartition.appendMarker(marker);
   }
 
   broadcastIdle(idle: boolean): void {

@@ -23,6 +23,7 @@ import type {
   ControlFrame,
   CreditMessage,
   FrameMessage,
+  LatencyMarker,
   NumberedFrame,
   SubscribeMessage,
 } from './frame.ts';
@@ -76,6 +77,8 @@ export class ResultSubpartition {
   #timestamps: Float64Array | null = null;
   #hasTimestamps = false;
   #pendingWatermark: number | null = null;
+  /** Leave with the open batch, or when it would have to. */
+  #pendingMarkers: LatencyMarker[] = [];
 
   #connection: Connection | null = null;
   #send: SendFrame | null = null;
@@ -115,6 +118,7 @@ export class ResultSubpartition {
     return (
       this.#values === null &&
       this.#pendingWatermark === null &&
+      this.#pendingMarkers.length === 0 &&
       this.unsent === 0 &&
       this.#controls.every((entry) => entry.sent)
     );
@@ -140,6 +144,17 @@ export class ResultSubpartition {
     this.#pendingWatermark = timestamp;
   }
 
+  /** Of a source's markers that wait here only the oldest is kept: it tells the longest wait. */
+  appendMarker(marker: LatencyMarker): void {
+    if (this.#closed || this.#ended !== 'no') return;
+    const isOfSource = (other: LatencyMarker): boolean =>
+      other.sourceId === marker.sourceId && other.sourceSubtask === marker.sourceSubtask;
+    const waits = this.#controls.some(
+      ({ frame, sent }) => !sent && frame.kind === 'latency' && isOfSource(frame.marker),
+    );
+    if (!waits && !this.#pendingMarkers.some(isOfSource)) this.#pendingMarkers.push(marker);
+  }
+
   appendFrame(frame: NumberedFrame): void {
     this.flush();
     this.#push(frame);
@@ -161,6 +176,7 @@ export class ResultSubpartition {
   flush(): void {
     this.#closeBatch();
     this.#closeWatermark();
+    this.#closeMarkers();
   }
 
   /** Checkpoint `id` is durable: frames before its barrier will never be asked for again. */
@@ -187,6 +203,8 @@ export class ResultSubpartition {
     this.#send = send;
     this.#credit = message.credit;
     this.#next = message.from;
+    // Markers of another connection would tell of its time, not of that of records.
+    this.#controls = this.#controls.filter(({ frame }) => frame.kind !== 'latency');
     for (const entry of this.#controls) {
       entry.sent = entry.at < message.from || checkpointId(entry.frame) <= message.ignoreUpTo;
     }
@@ -223,6 +241,7 @@ export class ResultSubpartition {
     this.#controls = [];
     this.#values = null;
     this.#pendingWatermark = null;
+    this.#pendingMarkers = [];
     this.#send = null;
     this.#updateFull();
   }
@@ -251,6 +270,16 @@ export class ResultSubpartition {
       this.#hasTimestamps = false;
     }
     this.#push({ kind: 'records', batch: { values, timestamps } });
+    this.#closeMarkers();
+  }
+
+  #closeMarkers(): void {
+    if (this.#pendingMarkers.length === 0) return;
+    const markers = this.#pendingMarkers;
+    this.#pendingMarkers = [];
+    for (const marker of markers)
+      this.#controls.push({ at: this.end, frame: { kind: 'latency', marker }, sent: false });
+    this.transmit();
   }
 
   #closeWatermark(): void {
@@ -274,6 +303,8 @@ export class ResultSubpartition {
     if (control !== undefined && control.at === this.#next) {
       control.sent = true;
       assert(this.#sendFrame(control.at, control.frame), 'a link refused a control frame');
+      if (control.frame.kind === 'latency')
+        this.#controls = this.#controls.filter((entry) => entry !== control);
       if (!this.#options.logged) this.#dropSent();
       return true;
     }
@@ -320,7 +351,7 @@ export class ResultSubpartition {
   }
 }
 
-/** The end of a partition belongs to no checkpoint, so none covers it. */
+/** The end of a partition and a marker belong to no checkpoint, so none covers them. */
 function checkpointId(frame: ControlFrame): number {
   switch (frame.kind) {
     case 'barrier':
@@ -328,6 +359,7 @@ function checkpointId(frame: ControlFrame): number {
     case 'cancel':
       return frame.checkpointId;
     case 'endOfPartition':
+    case 'latency':
       return Infinity;
   }
 }

@@ -176,6 +176,30 @@ export type EnumeratorEvent =
   | { readonly type: 'custom'; readonly event: unknown };
 
 /** Numbers a task reports about once a second; counts since the start of the attempt. */
+/** Milliseconds, of the last markers; `count` of all. */
+export interface LatencyNumbers {
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly stddev: number;
+  readonly median: number;
+  readonly p75: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p98: number;
+  readonly p99: number;
+  readonly p999: number;
+}
+
+/** How old the markers of a source were when they came to an operator of a task. */
+export interface LatencyStatistics extends LatencyNumbers {
+  readonly operatorId: OperatorId;
+  /** `null`: of all sources, all subtasks. */
+  readonly sourceId: OperatorId | null;
+  readonly sourceSubtask: number | null;
+}
+
 export interface TaskMetrics {
   readonly execution: ExecutionRef;
   readonly recordsIn: number;
@@ -186,6 +210,8 @@ export interface TaskMetrics {
   readonly watermark: number;
   /** User counters and counters of operators (`droppedLate`, `skippedRecords`), by name. */
   readonly counters: Readonly<Record<string, number>>;
+  /** Empty unless `metrics.latency.interval` is set. */
+  readonly latencies: readonly LatencyStatistics[];
 }
 
 /** TaskManager → JobManager. */

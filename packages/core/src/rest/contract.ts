@@ -53,6 +53,12 @@ export interface IoMetricsJson {
   readonly 'accumulated-busy-time': number;
 }
 
+export interface MetricJson {
+  readonly id: string;
+  /** Only when the metric was asked for by name. */
+  readonly value?: string;
+}
+
 export interface VertexJson {
   readonly id: string;
   readonly slotSharingGroupId: string;

@@ -17,6 +17,7 @@ import {
 } from './checkpoint-view.ts';
 import type { ClusterOverviewJson, OperationJson, TriggeredJson } from './contract.ts';
 import { isTerminal, jobDetails, jobOverview, planView } from './job-view.ts';
+import { metricsView } from './metrics-view.ts';
 import { RestError } from './rest-error.ts';
 
 /** What the API shows and operates. */
@@ -79,6 +80,7 @@ const ROUTES: readonly (readonly [string, string, Handler])[] = [
     (backend, { jobid }) => ok({ status: jobOf(backend, jobid).status }),
   ],
   ['GET', '/jobs/:jobid/plan', plan],
+  ['GET', '/jobs/:jobid/metrics', metrics],
   ['GET', '/jobs/:jobid/checkpoints', checkpoints],
   ['POST', '/jobs/:jobid/checkpoints', triggerCheckpoint],
   ['GET', '/jobs/:jobid/checkpoints/config', checkpointConfig],
@@ -168,6 +170,15 @@ function jobOf(backend: RestBackend, text = '', missing?: string): JobMaster {
 function plan(backend: RestBackend, { jobid }: Readonly<Record<string, string>>): RestAnswer {
   const { jobId, jobGraph } = jobOf(backend, jobid);
   return ok({ plan: planView(jobId, jobGraph) });
+}
+
+function metrics(
+  backend: RestBackend,
+  { jobid }: Readonly<Record<string, string>>,
+  { query }: RestRequest,
+): RestAnswer {
+  const names = query.get('get')?.split(',') ?? null;
+  return ok(metricsView(jobOf(backend, jobid).history.tasks, names));
 }
 
 function cancel(

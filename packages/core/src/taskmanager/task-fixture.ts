@@ -33,6 +33,7 @@ const SETTINGS: TaskSettings = {
   bufferTimeoutMs: 0,
   autoWatermarkIntervalMs: 0,
   committerRetries: 0,
+  latency: { intervalMs: 0, granularity: 'operator', historySize: 128 },
   buffersPerChannel: 4,
   freezeState: true,
 };

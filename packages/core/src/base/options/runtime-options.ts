@@ -147,6 +147,23 @@ export const RUNTIME_OPTIONS = {
     max: 1024,
     doc: 'Batches that may be under way on one channel before its sender waits.',
   },
+  'metrics.latency.interval': {
+    type: 'duration',
+    default: 0,
+    doc: 'Time between two latency markers of each source (see the REST API); 0: none.',
+  },
+  'metrics.latency.granularity': {
+    type: 'enum',
+    values: ['single', 'operator', 'subtask'],
+    default: 'operator',
+    doc: 'Latency per operator: of all sources together, of each source, of each of its subtasks.',
+  },
+  'metrics.latency.history-size': {
+    type: 'int',
+    default: 128,
+    min: 1,
+    doc: 'Latest markers of which the quantiles of latency are taken.',
+  },
   'heartbeat.interval': {
     type: 'duration',
     default: 1000,

@@ -20,6 +20,7 @@ import { OperatorChain } from '../chain/operator-chain.ts';
 import type { Output } from '../chain/output.ts';
 import { createOperator, isKeyed } from '../operators/create-operator.ts';
 import type { OperatorContext } from '../operators/stream-operator.ts';
+import { LatencyMarkers } from './latency-markers.ts';
 import type { BuiltJob, TaskEnvironment } from './task-environment.ts';
 import type { TaskCounters } from './task-metrics.ts';
 
@@ -35,6 +36,7 @@ export interface Subtask {
   readonly partitions: readonly ResultPartition[];
   readonly gate: InputGate | null;
   readonly chain: OperatorChain;
+  readonly latency: LatencyMarkers;
   /** By index of the operator in the vertex. */
   readonly operatorStates: readonly OperatorState[];
 }
@@ -73,11 +75,21 @@ export function buildSubtask(options: SubtaskOptions): Subtask {
       return createOperator(node, operatorContext(options, place, { output, sideOutput }));
     },
   });
+  const partitions = outgoing.map(({ partition }) => partition);
   return {
     vertex,
-    partitions: outgoing.map(({ partition }) => partition),
+    partitions,
     gate: buildGate(job, options),
     chain,
+    latency: new LatencyMarkers({
+      settings: environment.settings.latency,
+      clock: environment.clock,
+      random: environment.random,
+      subtask: deployment.execution.subtask,
+      operators: vertex.operators.map(({ operatorId }) => operatorId),
+      isSource: chain.source !== null,
+      partitions,
+    }),
     operatorStates,
   };
 }

@@ -9,6 +9,7 @@ import type { DataExchange } from '../../network/data-exchange.ts';
 import type { JobGraph } from '../../protocol/job-graph.ts';
 import type { JobManagerMessage } from '../../protocol/messages.ts';
 import type { ActiveOperator } from '../operators/active-operator.ts';
+import type { LatencySettings } from './latency-markers.ts';
 
 /** The settings a task reads; all come from the configuration of the run. */
 export interface TaskSettings {
@@ -21,6 +22,7 @@ export interface TaskSettings {
   readonly bufferTimeoutMs: number;
   readonly autoWatermarkIntervalMs: number;
   readonly committerRetries: number;
+  readonly latency: LatencySettings;
   /** Batches that may be under way on one channel before its sender waits. */
   readonly buffersPerChannel: number;
   /** Freeze state values, so that tests see mutations that the types forbid. */

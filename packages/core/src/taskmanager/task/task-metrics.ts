@@ -1,7 +1,7 @@
 /** What a task counts; reported about once a second, for people only. */
 import type { UserMetrics } from '../../api/functions.ts';
 import type { ExecutionRef } from '../../base/ids.ts';
-import type { TaskMetrics } from '../../protocol/messages.ts';
+import type { LatencyStatistics, TaskMetrics } from '../../protocol/messages.ts';
 
 export class TaskCounters {
   recordsIn = 0;
@@ -32,7 +32,7 @@ export class TaskCounters {
     };
   }
 
-  report(execution: ExecutionRef): TaskMetrics {
+  report(execution: ExecutionRef, latencies: readonly LatencyStatistics[]): TaskMetrics {
     const { recordsIn, recordsOut, busyMs, backPressuredMs, idleMs, watermark } = this;
     const counters = Object.fromEntries([...this.#named].map(([name, cell]) => [name, cell.count]));
     return {
@@ -44,6 +44,7 @@ export class TaskCounters {
       idleMs,
       watermark,
       counters,
+      latencies,
     };
   }
 }

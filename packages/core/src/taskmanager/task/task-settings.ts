@@ -11,6 +11,11 @@ export function taskSettings(c: Configuration): TaskSettings {
     bufferTimeoutMs: c.get('execution.buffer-timeout.interval') ?? Infinity,
     autoWatermarkIntervalMs: c.get('pipeline.auto-watermark-interval'),
     committerRetries: c.get('sink.committer.retries'),
+    latency: {
+      intervalMs: c.get('metrics.latency.interval'),
+      granularity: c.get('metrics.latency.granularity'),
+      historySize: c.get('metrics.latency.history-size'),
+    },
     buffersPerChannel: c.get('taskmanager.network.memory.buffers-per-channel'),
     freezeState: false,
   };

@@ -116,7 +116,7 @@ export class Task {
   nextStepIn(): number | null {
     if (this.#phase !== 'running') return null;
     const { clock } = this.#environment;
-    const { chain, partitions } = this.#requireSubtask();
+    const { chain, partitions, latency } = this.#requireSubtask();
     const due: number[] = [];
     const isBlocked = this.#blockedSince !== null || this.#stop.isSuspended;
     // While there is no room nothing of the chain may run: the end of that wakes the task.
@@ -124,6 +124,8 @@ export class Task {
     if (timer !== null) due.push(timer - clock.wallTime());
     const probe = isBlocked ? null : (chain.source?.nextProbeAt ?? null);
     if (probe !== null) due.push(probe - clock.now());
+    const marker = isBlocked ? null : latency.nextAt;
+    if (marker !== null) due.push(marker - clock.now());
     const flush = this.#bufferTimeout.dueIn(partitions, clock.now());
     if (flush !== null) due.push(flush);
     return due.length === 0 ? null : Math.max(0, Math.min(...due));
@@ -182,7 +184,7 @@ export class Task {
   }
 
   metrics(): TaskMetrics {
-    return this.#counters.report(this.execution);
+    return this.#counters.report(this.execution, this.#subtask?.latency.report() ?? []);
   }
 
   async #open(): Promise<void> {
@@ -293,10 +295,11 @@ export class Task {
   }
 
   #pollSource(): boolean {
-    const { chain } = this.#requireSubtask();
+    const { chain, latency } = this.#requireSubtask();
     const source = chain.source;
     if (source === null) return false;
     if (!this.#sourceEnded) {
+      latency.makeIfDue(this.#slice.startedAt);
       const result = this.#stop.drainNow() ? 'end' : source.poll(this.#slice.records);
       this.#counters.recordsIn = source.recordsRead;
       if (result !== 'end') return result === 'more';
@@ -339,6 +342,8 @@ export class Task {
       case 'endOfData':
         this.#stop.inputEnded(channel.index, frame.savepointId);
         return this.#endIfAllEnded();
+      case 'latency':
+        return this.#requireSubtask().latency.pass(frame.marker);
       case 'barrier':
         return this.#checkpoints?.barrier(channel, frame.trigger);
       case 'cancel':

@@ -27,6 +27,10 @@ export class TimeSlice {
     return this.#records;
   }
 
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
   /** The step stopped for the sake of time alone: it can go on at once. */
   get wasCut(): boolean {
     return this.#wasCut;
