@@ -35,6 +35,7 @@ export const ERROR_CODES = {
   SLOT_LOST: 'A slot (worker thread) died.',
   FENCED: 'A newer leader or attempt has taken over.',
   CANCELLED: 'The job was cancelled.',
+  SIMULATION_FAILED: 'A job gave other results in a simulation than it should.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

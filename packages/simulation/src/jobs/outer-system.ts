@@ -40,7 +40,7 @@ export class OuterSystem<T> {
   readonly #published = new Set<string>();
   #forbidsDuplicates = true;
 
-  /** `nameOf` tells records apart, so that none is published twice; `null`: no record has a name. */
+  /** `nameOf` tells records apart, so that none is published twice; `null`: they have no name. */
   constructor(world: World, mood: OuterMood, nameOf: ((record: T) => string) | null) {
     this.#world = world;
     this.#mood = mood;
@@ -163,7 +163,8 @@ export class OuterSystem<T> {
     );
   }
 
-  #requireUnfenced({ sink, subtask, attempt, id }: Omit<Transaction<T>, 'state' | 'records'>): void {
+  #requireUnfenced(transaction: Omit<Transaction<T>, 'state' | 'records'>): void {
+    const { sink, subtask, attempt, id } = transaction;
     for (const whose of ['all', subtask]) {
       const fence = this.#fences.get(`${sink} ${whose}`);
       if (fence !== undefined && compareAttempts(attempt, fence) < 0)

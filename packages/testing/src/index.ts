@@ -1,0 +1,17 @@
+/**
+ * `@weir/testing`: tests for jobs. `simulate` runs a whole job under simulated crashes;
+ * `OperatorHarness` drives a single operator record by record. Needs no particular test runner.
+ */
+export { simulate } from './simulate/simulate.ts';
+export type {
+  OutputView,
+  SimulatedSink,
+  SimulateOptions,
+  SimulationProgress,
+  SimulationResult,
+} from './simulate/simulate-options.ts';
+export type { InputRecords } from './simulate/source-input.ts';
+export type { FaultKind } from './simulate/fault-words.ts';
+export { SimulationError } from './simulate/simulation-error.ts';
+export type { SimulationFailure, SimulationFinding } from './simulate/simulation-error.ts';
+export type { ChangedRecord, Comparison, OutputDifference } from './simulate/compare-outputs.ts';

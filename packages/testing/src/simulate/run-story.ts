@@ -1,0 +1,95 @@
+/**
+ * What happened in a run, in words of somebody who knows his job and not the engine: starts and
+ * from where, complete checkpoints, faults, the end.
+ */
+import type { RunState } from '@weir/core/internal/jobmanager/run-state';
+import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
+import { ProtocolObserver } from '@weir/simulation/checks/protocol-observer';
+import type { Fault } from '@weir/simulation/faults/fault-plan';
+import type { World } from '@weir/simulation/world/world';
+import { faultWords } from './fault-words.ts';
+import type { Inputs } from './replace-ends.ts';
+
+interface Line {
+  readonly at: number;
+  readonly text: string;
+  readonly isCheckpoint: boolean;
+}
+
+export class RunStory {
+  readonly #world: World;
+  readonly #recordCount: number;
+  /** By source and split, how far it was read by the attempt that reads it now. */
+  readonly #read = new Map<string, number>();
+  readonly #lines: Line[] = [];
+  #starts = 0;
+
+  constructor(world: World, inputs: Inputs) {
+    this.#world = world;
+    this.#recordCount = [...inputs.values()].flat().reduce((sum, split) => sum + split.length, 0);
+  }
+
+  /** Watches the engine, which it also checks. */
+  observer(disk: MemoryFileSystem): ProtocolObserver {
+    return new TellingObserver(this.#world, disk, this);
+  }
+
+  read(source: string, split: number, next: number): void {
+    this.#read.set(`${source} ${split}`, next);
+  }
+
+  addFaults(faults: readonly Fault[], healAt: number): void {
+    for (const fault of faults)
+      // Told when it happens, since it tells how far the job had come.
+      this.#world.schedule(null, fault.at, 'story', () => {
+        const forMs = 'forMs' in fault ? Math.min(fault.forMs, Math.max(0, healAt - fault.at)) : 0;
+        this.add(`${faultWords(fault, forMs)} (${this.#progress()})`);
+      });
+  }
+
+  started(state: Extract<RunState, { type: 'run' }>): void {
+    const checkpoint = state.initial?.metadata.checkpointId ?? 0;
+    const from = checkpoint === 0 ? 'from the beginning' : `from checkpoint ${checkpoint}`;
+    const how = this.#starts++ === 0 ? 'started' : 'started again';
+    this.add(`${how} with parallelism ${state.slotCount}, ${from}`);
+  }
+
+  checkpointCompleted(checkpointId: number): void {
+    this.add(`checkpoint ${checkpointId} complete (${this.#progress()})`, true);
+  }
+
+  add(text: string, isCheckpoint = false): void {
+    this.#lines.push({ at: this.#world.now, text, isCheckpoint });
+  }
+
+  /** Of checkpoints one after the other the last: it is the one that counts. */
+  lines(): readonly string[] {
+    return this.#lines
+      .filter(({ isCheckpoint }, index) => !isCheckpoint || !this.#lines[index + 1]?.isCheckpoint)
+      .map(({ at, text }) => `${`${Math.round(at)} ms`.padStart(8)}  ${text}`);
+  }
+
+  #progress(): string {
+    const read = [...this.#read.values()].reduce((sum, next) => sum + next, 0);
+    return `${read} of ${this.#recordCount} records read`;
+  }
+}
+
+class TellingObserver extends ProtocolObserver {
+  readonly #story: RunStory;
+
+  constructor(world: World, disk: MemoryFileSystem, story: RunStory) {
+    super(world, disk);
+    this.#story = story;
+  }
+
+  override runStarted(state: Extract<RunState, { type: 'run' }>): void {
+    super.runStarted(state);
+    this.#story.started(state);
+  }
+
+  override checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {
+    super.checkpointCompleted(epoch, checkpointId, directory);
+    this.#story.checkpointCompleted(checkpointId);
+  }
+}
