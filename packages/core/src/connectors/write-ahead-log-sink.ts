@@ -1,0 +1,194 @@
+/**
+ * The ready base for an outer system without transactions that span a checkpoint (Flink's
+ * GenericWriteAheadSink). Results of a checkpoint interval are kept in the checkpoint itself, as
+ * state of the sink, and are written to the outer system when it is complete; a confirmation, kept
+ * by a `CheckpointCommitter`, tells after a crash which of them were. `WriteAheadLogOutput` says
+ * how the outer system is written. What this class keeps to:
+ *
+ * - Nothing reaches the outer system before its checkpoint is complete.
+ * - Batches of a subtask are written in the order of their checkpoints, those of aborted
+ *   checkpoints with the next that completes; the first that fails holds up those behind it.
+ * - A batch that is confirmed is never written again. Between a write and a *separate* confirmation
+ *   there is one window: a crash in it writes the batch twice, under the same id.
+ * - A batch id is used once. A job that is restored from an older snapshot logs under new ids, so
+ *   an outer system that is ahead of it never makes it skip results.
+ *
+ * Cost: results are encoded once and are held in memory for a checkpoint interval.
+ */
+import type { SinkGuaranteeFacts } from '../api/guarantee-facts.ts';
+import type {
+  CommittableStatus,
+  Committer,
+  CommitterContext,
+  PreparedCommit,
+  Sink,
+  SinkRecovery,
+  SinkWriter,
+  SinkWriterContext,
+  WriteMode,
+} from '../api/sink.ts';
+import type { TransactionInspector } from '../api/transaction-inspector.ts';
+import type { CheckpointCommitter, LoggedBatch } from './write-ahead-log/checkpoint-committer.ts';
+import { batchName } from './write-ahead-log/checkpoint-committer.ts';
+import { readLog, ResultLog } from './write-ahead-log/result-log.ts';
+import type { LoggedResults } from './write-ahead-log/result-log.ts';
+
+/** Writes whole batches into the outer system. */
+export interface WriteAheadLogOutput<T> {
+  /** Connects; called once, before anything else. */
+  open?(): Promise<void>;
+  /**
+   * Writes all values, in their order, and resolves when they are durable in the outer system. With
+   * an `atomic` confirmation that of `batch` is written in the same step. May be called again for
+   * the same batch, with the same values. A rejection of kind `transient` is tried again; any other
+   * ends the job.
+   */
+  send(values: readonly T[], batch: LoggedBatch): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The outer system of one sink, as its committers use it. */
+export interface WriteAheadLogTarget<T> {
+  readonly output: WriteAheadLogOutput<T>;
+  readonly confirmations: CheckpointCommitter;
+}
+
+/**
+ * Base class of write-ahead-log sinks: give it a name, say how confirmations are written, and
+ * connect its committers to an outer system.
+ */
+export abstract class WriteAheadLogSink<T>
+  implements Sink<T, never, LoggedResults>, SinkGuaranteeFacts
+{
+  abstract readonly name: string;
+  readonly write: WriteMode = 'write-ahead-log';
+  readonly readersDuty?: string;
+  /**
+   * `atomic`: `send` writes the confirmation with the data, in one step of the outer system, so
+   * that results appear exactly once. `separate`: it is written after the data; see the window in
+   * the head text of this file.
+   */
+  abstract readonly confirmation: 'atomic' | 'separate';
+  /**
+   * Most bytes of results between two checkpoints; beyond it the job ends and says so, for they
+   * are held in memory and stored with the checkpoint. Default 256 MiB.
+   */
+  readonly logBytesMax: number = 256 * 1024 ** 2;
+
+  protected abstract connect(context: CommitterContext): WriteAheadLogTarget<T>;
+
+  createWriter(context: SinkWriterContext): SinkWriter<T, never, LoggedResults> {
+    return new LogWriter(this.name, new ResultLog<T>(context, this.logBytesMax));
+  }
+
+  createCommitter(context: CommitterContext): Committer<LoggedResults, never> {
+    return new LogCommitter(this.connect(context), this.confirmation === 'atomic');
+  }
+}
+
+class LogWriter<T> implements SinkWriter<T, never, LoggedResults> {
+  readonly isWritable = true;
+  readonly #name: string;
+  readonly #log: ResultLog<T>;
+  #isFinished = false;
+
+  constructor(name: string, log: ResultLog<T>) {
+    this.#name = name;
+    this.#log = log;
+  }
+
+  whenWritable(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  write(value: T): void {
+    if (this.#isFinished) throw new Error('a record came after the end of the input');
+    this.#log.append(value, this.#name);
+  }
+
+  prepareCommit(options: {
+    readonly checkpointId: number;
+    readonly endOfInput: boolean;
+  }): PreparedCommit<never, LoggedResults> {
+    if (options.endOfInput) this.#isFinished = true;
+    const results = this.#log.take(options.checkpointId);
+    // The checkpoint that holds the results is what makes them durable.
+    return {
+      committables: results === null ? [] : [results],
+      writerStates: [],
+      durable: Promise.resolve(),
+    };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class LogCommitter<T> implements Committer<LoggedResults, never> {
+  readonly #target: WriteAheadLogTarget<T>;
+  readonly #isAtomic: boolean;
+  #opening: Promise<void> | null = null;
+
+  readonly inspector: TransactionInspector<LoggedResults> = {
+    // Before its checkpoint is complete nothing of a batch is outside.
+    openTransactions: () => Promise.resolve([]),
+    idOf: ({ batch }) => batchName(batch),
+    describe: ({ records }) => `${records} record(s) in the checkpoint`,
+    abort: () => Promise.resolve(),
+  };
+
+  constructor(target: WriteAheadLogTarget<T>, isAtomic: boolean) {
+    this.#target = target;
+    this.#isAtomic = isAtomic;
+  }
+
+  async commit(committables: readonly LoggedResults[]): Promise<void> {
+    await this.#open();
+    const { output, confirmations } = this.#target;
+    for (const results of inOrder(committables)) {
+      const { batch } = results;
+      if (await confirmations.isCommitted(batch)) continue;
+      await output.send(readLog<T>(results), batch);
+      if (!this.#isAtomic) await confirmations.commitCheckpoint(batch);
+    }
+  }
+
+  async probe({ batch }: LoggedResults): Promise<CommittableStatus> {
+    await this.#open();
+    // The results are in the checkpoint, so they can always still be written.
+    return (await this.#target.confirmations.isCommitted(batch)) ? 'committed' : 'pending';
+  }
+
+  /** What the snapshot lists is written now or was; of what came after it nothing is outside. */
+  recover({ committables }: SinkRecovery<LoggedResults, never>): Promise<void> {
+    return this.commit(committables);
+  }
+
+  async close(): Promise<void> {
+    if (this.#opening === null) return;
+    await this.#opening.catch(() => undefined);
+    try {
+      await this.#target.output.close();
+    } finally {
+      await this.#target.confirmations.close?.();
+    }
+  }
+
+  #open(): Promise<void> {
+    this.#opening ??= this.#openBoth();
+    return this.#opening;
+  }
+
+  async #openBoth(): Promise<void> {
+    await this.#target.confirmations.open?.();
+    await this.#target.output.open?.();
+  }
+}
+
+/** By checkpoint; subtasks of one checkpoint in their order. */
+function inOrder(committables: readonly LoggedResults[]): readonly LoggedResults[] {
+  return committables.toSorted(
+    ({ batch: a }, { batch: b }) => a.checkpointId - b.checkpointId || a.subtask - b.subtask,
+  );
+}
