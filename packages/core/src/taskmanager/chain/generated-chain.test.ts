@@ -363,15 +363,19 @@ function chainIntoNetwork(
   return { chain, partition };
 }
 
-const EDGES: readonly PartitionerSpec[] = [
-  { type: 'forward' },
-  { type: 'rebalance' },
-  { type: 'broadcast' },
-  { type: 'hash', keySelector: (value) => keyOf(value) },
-  { type: 'custom', keySelector: keyOf, partitioner: (key) => (key as number) % 2 },
-];
+/** Every kind of edge: the compiler asks for one when a kind is added. */
+const EDGES: { readonly [T in PartitionerSpec['type']]: PartitionerSpec & { type: T } } = {
+  forward: { type: 'forward' },
+  global: { type: 'global' },
+  rebalance: { type: 'rebalance' },
+  rescale: { type: 'rescale' },
+  shuffle: { type: 'shuffle' },
+  broadcast: { type: 'broadcast' },
+  hash: { type: 'hash', keySelector: (value) => keyOf(value) },
+  custom: { type: 'custom', keySelector: keyOf, partitioner: (key) => (key as number) % 2 },
+};
 
-for (const spec of EDGES)
+for (const spec of Object.values(EDGES))
   test(`a ${spec.type} edge takes as many records generated and by calls, then stops`, () => {
     const values = Array.from({ length: 6000 }, (_, index) => orderOf(index + 8));
     const [generated, byCalls] = [true, false].map((isGenerated) => {
@@ -387,7 +391,7 @@ for (const spec of EDGES)
 
 test('a key function of an edge that throws is told apart from the operator before it', () => {
   for (const isGenerated of [true, false]) {
-    const { chain } = chainIntoNetwork(isGenerated, EDGES[3] ?? { type: 'forward' });
+    const { chain } = chainIntoNetwork(isGenerated, EDGES.hash);
     assert.throws(() => chain.runOf(0)([orderOf(7)], null, 0, 1), /routing: no key for 7/);
   }
 });
