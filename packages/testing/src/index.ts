@@ -15,3 +15,10 @@ export type { FaultKind } from './simulate/fault-words.ts';
 export { SimulationError } from './simulate/simulation-error.ts';
 export type { SimulationFailure, SimulationFinding } from './simulate/simulation-error.ts';
 export type { ChangedRecord, Comparison, OutputDifference } from './simulate/compare-outputs.ts';
+export { OperatorHarness } from './harness/operator-harness.ts';
+export type {
+  HarnessOptions,
+  JobHarnessOptions,
+  OutputRecord,
+} from './harness/operator-harness.ts';
+export type { HarnessSnapshot } from './harness/harness-snapshot.ts';

@@ -60,7 +60,7 @@ function twoPhaseSink({ key, system, beforeCommit }: MemorySinkOptions): Sink<un
       writer.write = (value, at) => write(copied(value), at);
       return writer;
     },
-  } as Sink<unknown>;
+  };
 }
 
 function writeAtOnceSink({ key, outputs }: MemorySinkOptions): Sink<unknown> {

@@ -61,6 +61,11 @@ export class InternalTimers {
     return this.#queues.event.size + this.#queues.processing.size;
   }
 
+  /** Timers pending, of one kind. */
+  sizeOf(domain: TimeDomain): number {
+    return this.#queues[domain].size;
+  }
+
   /**
    * Registering again what is pending does nothing. A time that has passed fires at the next turn.
    */
