@@ -1,5 +1,5 @@
 /** One subtask of the operator under test, made of the engine's own parts as a task makes it. */
-import { ManualClock } from '@weir/core/internal/base/clock';
+import type { ManualClock } from '@weir/core/internal/base/clock';
 import type { JobId } from '@weir/core/internal/base/ids';
 import { keyGroupRange } from '@weir/core/internal/base/key-groups';
 import { seededRandom } from '@weir/core/internal/base/random';

@@ -69,7 +69,7 @@ test('a function without state is driven record by record, with its timestamps',
   ]);
 });
 
-test('timers of both kinds fire when their time has come, with the state of their key', async () => {
+test('timers of both kinds fire when it is time, with the state of their key', async () => {
   const harness = sums();
   await feed(harness);
   assert.deepEqual(harness.extractOutputValues().toSorted(), SUMS);
@@ -195,7 +195,7 @@ test('a record of a broadcast reaches every subtask, also those added by a resto
       numbers.connect(limits.broadcast({ rules })).process({
         emits: type<string>(),
         onElement: (n, ctx) => ctx.emit(`${n} of ${ctx.broadcast.rules.get('limit')}`),
-        onBroadcastElement: (limit, ctx) => void ctx.broadcast.rules.put('limit', limit),
+        onBroadcastElement: (limit, ctx) => ctx.broadcast.rules.put('limit', limit),
       }),
     { parallelism: 2 },
   );

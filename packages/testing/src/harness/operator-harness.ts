@@ -7,14 +7,14 @@
  * With `crashAfterEvery` the state is written out, the operator thrown away, built anew and
  * restored, after every so many items: what it gives must be the same with and without.
  */
-import { GraphValidationError, job as newJob } from '@weir/core';
+import { Configuration, GraphValidationError, job as newJob } from '@weir/core';
 import type { ArgumentValues, ConfigSettings, DataStream, Job, OutputTag } from '@weir/core';
-import { Configuration } from '@weir/core';
 import { ManualClock } from '@weir/core/internal/base/clock';
 import { hashKey, keyGroupOf, subtaskOf } from '@weir/core/internal/base/key-groups';
 import { MIN_WATERMARK } from '@weir/core/internal/base/records';
 import type { Output } from '@weir/core/internal/taskmanager/chain/output';
-import { HarnessSnapshot, takeSnapshot } from './harness-snapshot.ts';
+import { takeSnapshot } from './harness-snapshot.ts';
+import type { HarnessSnapshot } from './harness-snapshot.ts';
 import { makeSubtask, runDue } from './harness-subtask.ts';
 import type { HarnessSubtask } from './harness-subtask.ts';
 import { findOperator } from './operator-under-test.ts';
