@@ -8,8 +8,6 @@ export type Fault =
   /** SIGKILL: what was written stays, synced or not. */
   | { readonly type: 'kill'; readonly at: number }
   | { readonly type: 'powerFailure'; readonly at: number }
-  /** At an event of the schedule instead of a time. */
-  | { readonly type: 'killAtEvent'; readonly event: number }
   | { readonly type: 'killSlot'; readonly at: number; readonly slot: number }
   /** SIGTERM. */
   | { readonly type: 'suspend'; readonly at: number }
@@ -71,7 +69,7 @@ type Draw = (random: Random, at: number) => Fault;
 const chance = (random: Random): number => 0.002 * 2 ** random.int(5);
 const span = (random: Random): number => 20 + random.int(400);
 
-const DRAWS: Readonly<Record<Exclude<FaultType, 'killAtEvent'>, Draw>> = {
+const DRAWS: Readonly<Record<FaultType, Draw>> = {
   kill: (_random, at) => ({ type: 'kill', at }),
   powerFailure: (_random, at) => ({ type: 'powerFailure', at }),
   killSlot: (random, at) => ({ type: 'killSlot', at, slot: random.int(4) }),
@@ -144,9 +142,5 @@ export function drawFaults(
     const count = 1 + random.int(most);
     for (let i = 0; i < count; i++) faults.push(draw(random, Math.floor(random.next() * healAt)));
   }
-  return faults.toSorted((a, b) => timeOf(a) - timeOf(b));
-}
-
-export function timeOf(fault: Fault): number {
-  return fault.type === 'killAtEvent' ? 0 : fault.at;
+  return faults.toSorted((a, b) => a.at - b.at);
 }

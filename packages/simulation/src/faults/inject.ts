@@ -9,7 +9,7 @@ import type { Fault } from './fault-plan.ts';
 export interface FaultTargets {
   readonly machine: Machine;
   readonly supervisor: Supervisor;
-  readonly outer: OuterSystem;
+  readonly outer: Pick<OuterSystem<unknown>, 'crash'>;
   readonly outerMood: OuterMood;
   readonly fragility: { chance: number };
   readonly healAt: number;
@@ -17,10 +17,8 @@ export interface FaultTargets {
 
 export function injectFaults(faults: readonly Fault[], targets: FaultTargets): void {
   const { world } = targets.machine;
-  for (const fault of faults) {
-    if (fault.type === 'killAtEvent') continue;
+  for (const fault of faults)
     world.schedule(null, fault.at, `fault ${fault.type}`, () => injectNow(fault, targets));
-  }
 }
 
 /** At once, whatever its time; for faults that wait for an event. */
@@ -78,8 +76,6 @@ function carryOut(fault: Fault, targets: FaultTargets): (() => void) | null {
       return null;
     case 'fragile':
       return whileSet(fragility, 'chance', fault.chance, 0);
-    case 'killAtEvent':
-      return null;
   }
 }
 
