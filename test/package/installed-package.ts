@@ -1,8 +1,8 @@
 /** The package as users get it: packed by the build, installed by npm into an empty folder. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT: string = fileURLToPath(new URL('../../', import.meta.url));
@@ -29,12 +29,28 @@ export function userEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** Makes the tarball in a folder of its own; answers its path. */
-export function packCore(folder: string): string {
+/** Makes tarballs of these packages, and of what they build on; answers their paths by name. */
+export function packPackages(folder: string, names: readonly string[]): Map<string, string> {
   const build = join(ROOT, 'tools/build/main.ts');
-  const args = [build, '--pack', folder];
+  const args = [build, '--pack', folder, ...names];
   const options = { env: userEnvironment(), encoding: 'utf8', stdio: 'pipe' } as const;
-  return execFileSync(process.execPath, args, options).trim().split('\n').at(-1) ?? '';
+  const paths = execFileSync(process.execPath, args, options).trim().split('\n');
+  return new Map(paths.map((path) => [/weir-([a-z]+)-/.exec(basename(path))?.[1] ?? '', path]));
+}
+
+/** Makes the tarball of `@weir/core` in a folder of its own; answers its path. */
+export function packCore(folder: string): string {
+  return packPackages(folder, ['core']).get('core') ?? '';
+}
+
+/** Makes a project in an empty folder and installs the tarballs there. */
+export function installInto(project: string, tarballs: Iterable<string>): void {
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
+  execFileSync('npm', ['install', ...tarballs], {
+    cwd: project,
+    env: userEnvironment(),
+    stdio: 'pipe',
+  });
 }
 
 /** Calls `use` with an empty folder, which is gone afterwards. */

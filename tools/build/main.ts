@@ -1,67 +1,55 @@
 /**
- * `npm run build`: writes into `packages/core/dist` exactly what the published package holds:
- * compiled code with types, the command, README and licence, and a package.json that points to
- * them. `--pack DIR` makes the tarball in DIR instead and prints its path; it builds in a folder of
- * its own, so that several may run at once.
+ * `npm run build [-- NAME…]`: writes into the folder `dist` of each package exactly what is
+ * published: compiled code with types, README and licence, and a package.json that points to them; of
+ * all public packages, or of those named by their folders and what they build on. `--pack DIR`
+ * makes tarballs in DIR instead and prints their paths, a line each; it builds in folders of its
+ * own, so that several may run at once.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { publishedManifest, withCompiledImports, withCompiledUrls } from './manifest.ts';
-import type { Manifest } from './manifest.ts';
+import { buildPackage } from './build-package.ts';
+import { publicPackages } from './packages.ts';
+import type { SourcePackage } from './packages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const core = join(root, 'packages/core');
 
-function build(dist: string): void {
-  rmSync(dist, { recursive: true, force: true });
-  mkdirSync(dist, { recursive: true });
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const project = join(root, 'tools/build/tsconfig.json');
-  const args = [compiler, '--project', project, '--outDir', join(dist, 'lib')];
-  execFileSync(process.execPath, args, { stdio: 'inherit' });
-  rewrite(join(dist, 'lib/**/*.js'), withCompiledUrls);
-  rewrite(join(dist, 'lib/**/*.d.ts'), withCompiledImports);
-  cpSync(join(core, 'bin'), join(dist, 'bin'), { recursive: true });
-  for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(dist, file));
-  const manifest = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8')) as Manifest;
-  const published = JSON.stringify(publishedManifest(manifest), null, 2);
-  writeFileSync(join(dist, 'package.json'), `${published}\n`);
-}
-
-function rewrite(pattern: string, change: (text: string) => string): void {
-  for (const path of globSync(pattern)) writeFileSync(path, change(readFileSync(path, 'utf8')));
-}
-
-/** Makes the tarball and answers its path. */
-function pack(folder: string): string {
-  const dist = mkdtempSync(join(tmpdir(), 'weir-build-'));
-  try {
-    build(dist);
-    mkdirSync(folder, { recursive: true });
-    const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
-    const output = execFileSync('npm', args, { cwd: dist, encoding: 'utf8' });
-    return join(folder, output.trim().split('\n').at(-1) ?? '');
-  } finally {
-    rmSync(dist, { recursive: true, force: true });
+function build(packages: readonly SourcePackage[], distOf: (one: SourcePackage) => string): void {
+  const built = new Map<string, string>();
+  for (const one of packages) {
+    buildPackage(one, { root, dist: distOf(one), built });
+    built.set(one.manifest.name, distOf(one));
   }
 }
 
-const { values } = parseArgs({ options: { pack: { type: 'string' } } });
+/** Makes the tarballs and answers their paths. */
+function pack(packages: readonly SourcePackage[], folder: string): readonly string[] {
+  const work = mkdtempSync(join(tmpdir(), 'weir-build-'));
+  const distOf = (one: SourcePackage): string => join(work, one.folder);
+  try {
+    build(packages, distOf);
+    mkdirSync(folder, { recursive: true });
+    return packages.map((one) => {
+      const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
+      const output = execFileSync('npm', args, { cwd: distOf(one), encoding: 'utf8' });
+      return join(folder, output.trim().split('\n').at(-1) ?? '');
+    });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+const { values, positionals } = parseArgs({
+  options: { pack: { type: 'string' } },
+  allowPositionals: true,
+});
 try {
-  if (values.pack === undefined) build(join(core, 'dist'));
-  else console.log(pack(resolve(values.pack)));
+  const packages = publicPackages(root, positionals);
+  if (values.pack === undefined) build(packages, (one) => join(one.path, 'dist'));
+  else for (const path of pack(packages, resolve(values.pack))) console.log(path);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -8,6 +8,8 @@ const NAMED_MAX = 3;
 /** Lines of the story at the beginning and at the end. */
 const STORY_HEAD = 6;
 const STORY_TAIL = 18;
+/** Columns of a wrapped line. */
+const LINE_MAX = 92;
 
 const SUMMARIES: Readonly<Record<SimulationFinding, string>> = {
   'wrong-result': 'other results than without failure',
@@ -40,7 +42,7 @@ export function failureText({ failure, reason, tried }: FailureDetails): string 
   if (causes.length > 0)
     parts.push(
       `${causes.length === 1 ? 'Likely cause' : 'Likely causes'}:\n` +
-        causes.map((cause) => `  - ${cause}`).join('\n'),
+        causes.map((cause) => `  - ${wrapped(cause)}`).join('\n'),
     );
   if (seed !== null)
     parts.push(`Again: simulate(job, { seed: ${seed}, … }), with the same input and options`);
@@ -77,6 +79,19 @@ function listed<T>(items: readonly T[], text: (item: T) => string): readonly str
   const lines = items.slice(0, NAMED_MAX).map(text);
   const more = items.length - lines.length;
   return more > 0 ? [...lines, `  … and ${more} more`] : lines;
+}
+
+/** In lines that fit a terminal, behind a dash. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > LINE_MAX) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n    ');
 }
 
 function storyText(story: readonly string[]): string {

@@ -117,9 +117,16 @@ test('state in a variable is found, with the shortest schedule that shows it', a
   assert.match(message, /killed the process \(\d+ of 40 records read\)/);
   assert.match(message, /started again with parallelism \d, from checkpoint \d+/);
   assert.match(message, /Likely cause:\n  - state in a variable of the function given to job\(\)/);
+  assert.ok(message.split('\n').every((line) => line.length <= 100));
   assert.match(message, /Again: simulate\(job, \{ seed: \d+, … \}\)/);
   // What was drawn besides is left out.
   assert.equal(failure.story.filter((line) => /started|killed|disk|clock/.test(line)).length, 3);
+});
+
+test('the stack of a failure begins where the simulation was asked for', async () => {
+  const { stack = '' } = await failureOf(closureTotals, { input: INPUT });
+  assert.match(stack, /^SimulationError: job "orders"/);
+  assert.match(stack, /\n +at failureOf \(.*simulate\.test\.ts:\d+:\d+\)/);
 });
 
 test('a failing seed fails again, with the same message', async () => {
@@ -136,7 +143,7 @@ test('the wall clock in a map is found, and the line that asked for it', async (
   const { message, failure } = await failureOf(clocked, { input: INPUT });
   assert.equal(failure.finding, 'not-deterministic');
   assert.match(message, /the job called Date\.now\(\) at simulate\.test\.ts:\d+: /);
-  assert.match(message, /use the time of the record \(ctx\.timestamp\)/);
+  assert.match(failure.causes[0] ?? '', /use the time of the record \(ctx\.timestamp\)/);
 });
 
 for (const [what, ask] of [

@@ -46,14 +46,24 @@ const OTHER_TIME_MS = 400 * 86_400_000 + 5 * 3_600_000 + 1_234_567;
 export async function simulate(job: Job, options: SimulateOptions = {}): Promise<SimulationResult> {
   if (!isJob(job))
     throw new ConfigurationError('simulate: expected a job, the default export of its module');
+  const caller: { stack?: string } = {};
+  Error.captureStackTrace(caller, simulate);
   const { stackTraceLimit } = Error;
   // Each attempt builds its job anew and looks up where; one frame is all it reads of a stack.
   Error.stackTraceLimit = 1;
   try {
     return await new Simulation(job, options).run();
+  } catch (error) {
+    // The user looks for his own call.
+    if (error instanceof SimulationError) error.stack = stackFrom(error, caller.stack ?? '');
+    throw error;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+function stackFrom({ name, message }: Error, caller: string): string {
+  return [`${name}: ${message}`, ...caller.split('\n').slice(1)].join('\n');
 }
 
 /** What is wrong with a run. */

@@ -31,10 +31,15 @@ export interface SimulationFailure {
 }
 
 export class SimulationError extends WeirError {
-  readonly failure: SimulationFailure;
+  readonly #failure: SimulationFailure;
 
   constructor(message: string, failure: SimulationFailure) {
     super('user', message, { code: 'SIMULATION_FAILED', details: { seed: failure.seed } });
-    this.failure = failure;
+    this.#failure = failure;
+  }
+
+  /** What the message says, as data. No field, so that no runner prints it once more. */
+  get failure(): SimulationFailure {
+    return this.#failure;
   }
 }
