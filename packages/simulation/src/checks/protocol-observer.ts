@@ -4,6 +4,7 @@
  * present attempts has acknowledged it; ids only rise; a restart takes the newest complete
  * checkpoint.
  */
+import type { ErrorInfo } from '@weir/core/internal/base/errors';
 import type { Attempt, ExecutionRef, SubtaskKey } from '@weir/core/internal/base/ids';
 import { compareAttempts, isSameAttempt, subtaskKey } from '@weir/core/internal/base/ids';
 import type { RunState } from '@weir/core/internal/jobmanager/run-state';
@@ -16,9 +17,23 @@ interface KnownTask {
   isFinished: boolean;
 }
 
+export interface ObserverOptions {
+  /** Some fault turns bits around; so, if not given. */
+  readonly mayBeDamaged?: boolean;
+}
+
+/** Thrown by no function of a simulated job: only the engine, or the language, throws these. */
+const FAULTS_OF_OURS: ReadonlySet<string> = new Set([
+  'AssertionError',
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+]);
+
 export class ProtocolObserver {
   readonly #world: World;
   readonly #disk: MemoryFileSystem;
+  readonly #mayBeDamaged: boolean;
   /** Newest attempt deployed of each subtask of the present run. */
   #tasks = new Map<SubtaskKey, KnownTask>();
   /** Attempts whose acknowledgement the JobManager has got, by checkpoint. */
@@ -31,10 +46,13 @@ export class ProtocolObserver {
   #epoch = 0;
   restoredCount = 0;
   completedCount = 0;
+  /** Called when a checkpoint of the present leader is complete. */
+  onCompleted: (checkpointId: number, directory: string) => void = () => undefined;
 
-  constructor(world: World, disk: MemoryFileSystem) {
+  constructor(world: World, disk: MemoryFileSystem, options: ObserverOptions = {}) {
     this.#world = world;
     this.#disk = disk;
+    this.#mayBeDamaged = options.mayBeDamaged ?? true;
   }
 
   runStarted(state: Extract<RunState, { type: 'run' }>): void {
@@ -89,13 +107,17 @@ export class ProtocolObserver {
       return;
     }
     if (message.type === 'notifyCheckpointComplete') {
-      if (message.execution.attempt.epoch < this.#epoch) return;
-      this.#told(message.checkpointId);
+      const { epoch } = message.execution.attempt;
+      if (epoch < this.#epoch) this.#toldByFormerLeader(epoch, message.checkpointId);
+      else this.#told(message.checkpointId);
     }
   }
 
   sentByTask(message: JobManagerMessage): void {
-    if (message.type !== 'taskStateChanged' || message.state !== 'FINISHED') return;
+    if (message.type !== 'taskStateChanged') return;
+    const { error, execution } = message;
+    if (error !== null) this.failed(execution.attempt.epoch, error);
+    if (message.state !== 'FINISHED') return;
     const task = this.#tasks.get(keyOf(message.execution));
     if (task !== undefined && isSameAttempt(task.attempt, message.execution.attempt))
       task.isFinished = true;
@@ -109,20 +131,45 @@ export class ProtocolObserver {
     acks?.set(keyOf(message.execution), message.execution.attempt);
   }
 
+  /** Something failed: whatever the faults were, the engine must not contradict itself. */
+  failed(epoch: number, error: ErrorInfo): void {
+    const root = rootOf(error);
+    if (FAULTS_OF_OURS.has(root.name))
+      this.#world.violated(`a fault of the engine: ${root.name} ${root.message}`);
+    // Whoever was replaced may miss what its successor has removed.
+    if (error.kind === 'corrupt' && !this.#mayBeDamaged && epoch === this.#epoch)
+      this.#world.violated(`the disk is sound, yet: ${error.message}`);
+  }
+
+  /** The end of a run that nobody asked to end. */
+  jobFailed(epoch: number, error: ErrorInfo): void {
+    this.failed(epoch, error);
+    if (error.kind === 'user' && epoch === this.#epoch)
+      this.#world.violated(`the job gave up: ${error.message}`);
+  }
+
+  checkpointFailed(checkpointId: number | null, message: string): void {
+    if (message.includes('bug of Weir'))
+      this.#world.violated(`checkpoint ${String(checkpointId)} failed: ${message}`);
+  }
+
   /** The JobManager of this epoch says so. */
   checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {
     this.completedCount++;
-    if (epoch < this.#epoch) return;
+    if (epoch < this.#epoch) return this.#toldByFormerLeader(epoch, checkpointId);
     if (directory !== '') this.#directories.set(checkpointId, directory);
     for (const [key, task] of this.#tasks) {
       if (task.isFinished) continue;
       const attempt = this.#acknowledged.get(checkpointId)?.get(key);
       this.#world.check(
-        attempt !== undefined,
-        () => `checkpoint ${checkpointId} is complete without an acknowledgement of ${key}`,
+        attempt !== undefined && isSameAttempt(attempt, task.attempt),
+        () =>
+          `checkpoint ${checkpointId} is complete without an acknowledgement of the present ` +
+          `attempt of ${key}`,
       );
     }
     this.#told(checkpointId);
+    if (this.#isDurable) this.onCompleted(checkpointId, directory);
   }
 
   /**
@@ -144,10 +191,23 @@ export class ProtocolObserver {
     this.#newestComplete = Math.max(this.#newestComplete, checkpointId);
   }
 
+  /** What a leader completes after another has taken over, that other one knows nothing of. */
+  #toldByFormerLeader(epoch: number, checkpointId: number): void {
+    this.#world.check(
+      checkpointId <= this.#newestComplete,
+      () => `the leader of epoch ${epoch} completed ${checkpointId} after it was replaced`,
+    );
+  }
+
   #isOnDisk(checkpointId: number): boolean {
     const directory = this.#directories.get(checkpointId);
     return directory !== undefined && this.#disk.survives(`${directory}/_metadata`) !== null;
   }
+}
+
+function rootOf(error: ErrorInfo): ErrorInfo {
+  const [cause] = error.causes;
+  return cause === undefined ? error : rootOf(cause);
 }
 
 function keyOf(execution: ExecutionRef): SubtaskKey {

@@ -173,16 +173,22 @@ export class SimulatedProcess {
     const { machine, life } = this.#options;
     const { world, observer } = machine;
     return {
-      statusChanged: (status, error) =>
-        world.note(life.name, `job ${status} ${error?.message ?? ''}`),
-      restarting: ({ error, delayMs, tasks }) =>
-        world.note(life.name, `restarting ${tasks} tasks in ${delayMs} ms: ${error.message}`),
+      statusChanged: (status, error) => {
+        world.note(life.name, `job ${status} ${error?.message ?? ''}`);
+        if (status === 'FAILED' && error !== null) observer.jobFailed(epoch, error);
+      },
+      restarting: ({ error, delayMs, tasks }) => {
+        world.note(life.name, `restarting ${tasks} tasks in ${delayMs} ms: ${error.message}`);
+        observer.failed(epoch, error);
+      },
       checkpointCompleted: ({ checkpointId, directory }) => {
         world.note(life.name, `checkpoint ${checkpointId} complete`);
         observer.checkpointCompleted(epoch, checkpointId, directory);
       },
-      checkpointFailed: ({ checkpointId, reason, message }) =>
-        world.note(life.name, `checkpoint ${checkpointId} failed: ${reason} ${message}`),
+      checkpointFailed: ({ checkpointId, reason, message }) => {
+        world.note(life.name, `checkpoint ${checkpointId} failed: ${reason} ${message}`);
+        observer.checkpointFailed(checkpointId, message);
+      },
       metrics: () => undefined,
     };
   }

@@ -56,6 +56,10 @@ export class OuterSystem<T> {
     return this.#committed.get(sink) ?? [];
   }
 
+  transaction(id: string): Transaction<T> | null {
+    return this.#transactions.get(id) ?? null;
+  }
+
   /** Transactions that nobody has ended. */
   unfinished(): readonly Transaction<T>[] {
     return [...this.#transactions.values()].filter(

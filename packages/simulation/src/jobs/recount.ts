@@ -39,13 +39,29 @@ export function addToWindow(sum: WindowSum, id: string): WindowSum {
 export function recount(job: JobSpec): Recount {
   const streams: (readonly Counted[])[] = [];
   for (const spec of job.streams)
-    streams.push(spec.type === 'source' ? countSource(spec) : countOperator(spec, streams));
+    streams.push(
+      spec.type === 'source'
+        ? countSource(spec, () => Infinity)
+        : countOperator(spec, inputsOf(spec, streams)),
+    );
   return { streams };
 }
 
-function countSource({ splits, keys }: SourceSpec): readonly Counted[] {
+/** What an operator takes, of all the streams before it. */
+export function inputsOf(
+  { inputs }: OperatorSpec,
+  streams: readonly (readonly Counted[])[],
+): readonly (readonly Counted[])[] {
+  return inputs.map((input) => streams[input] ?? []);
+}
+
+/** The first records of each split, as many as `read` tells. */
+export function countSource(
+  { splits, keys }: SourceSpec,
+  read: (splitId: string) => number,
+): readonly Counted[] {
   return splits.flatMap(({ id, count, firstTs, stepTs }) =>
-    Array.from({ length: count }, (_record, index) => ({
+    Array.from({ length: Math.min(count, read(id)) }, (_record, index) => ({
       id: `${id}:${index}`,
       key: hashOf(`${id}:${index}`) % keys,
       ts: firstTs + index * stepTs,
@@ -53,13 +69,12 @@ function countSource({ splits, keys }: SourceSpec): readonly Counted[] {
   );
 }
 
-function countOperator(
+/** What an operator makes of its inputs. */
+export function countOperator(
   spec: OperatorSpec,
-  streams: readonly (readonly Counted[])[],
+  [first = [], second = []]: readonly (readonly Counted[])[],
 ): readonly Counted[] {
   const { kind, name } = spec;
-  const first = streams[spec.inputs[0] ?? -1] ?? [];
-  const second = streams[spec.inputs[1] ?? -1] ?? [];
   const renamed = (records: readonly Counted[], part = ''): readonly Counted[] =>
     records.map((record) => ({ ...record, id: stepOf.id(record.id, name, part) }));
   switch (kind) {

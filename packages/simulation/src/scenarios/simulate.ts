@@ -5,10 +5,12 @@ import type { Sink } from '@weir/core/internal/api/sink';
 import { fileSink } from '@weir/core/internal/connectors/file-sink';
 import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
 import { checkOutput } from '../checks/check-output.ts';
+import { CutCheck } from '../checks/cut-check.ts';
 import { ProtocolObserver } from '../checks/protocol-observer.ts';
 import { Machine } from '../engine/machine.ts';
 import { Supervisor } from '../engine/supervisor.ts';
 import { injectFaults, injectNow } from '../faults/inject.ts';
+import type { Fault } from '../faults/fault-plan.ts';
 import type { FaultTargets } from '../faults/inject.ts';
 import { buildJob } from '../jobs/build-job.ts';
 import type { JobSpec, SinkSpec } from '../jobs/job-spec.ts';
@@ -83,11 +85,23 @@ class Schedule {
     this.#machine = new Machine({
       world,
       moods,
-      observer: (disk) => new ProtocolObserver(world, disk),
+      observer: (disk) =>
+        new ProtocolObserver(world, disk, { mayBeDamaged: plan.faults.some(turnsBits) }),
     });
     this.#outerMood = { latencyMs: plan.outerLatencyMs, failure: 0, lostAnswer: 0, isDown: false };
     this.#outer = new OuterSystem(world, this.#outerMood, ({ id }) => id);
     if (!exactlyOnce) this.#outer.allowDuplicates();
+    const cuts = new CutCheck({
+      world,
+      job,
+      disk: this.#machine.disk,
+      outer: this.#outer,
+      outputDirectory: OUTPUT_DIRECTORY,
+      isAligned: settings.mode === 'EXACTLY_ONCE',
+      exactlyOnce,
+    });
+    this.#machine.observer.onCompleted = (checkpointId, directory) =>
+      void cuts.check(checkpointId, directory);
     this.#supervisor = new Supervisor({
       machine: this.#machine,
       job: buildJob(job, {
@@ -209,6 +223,10 @@ class Schedule {
         return plainSink(name, this.#plain);
     }
   }
+}
+
+function turnsBits({ type }: Fault): boolean {
+  return type === 'bitFlips';
 }
 
 function hasIdleness(stream: JobSpec['streams'][number]): boolean {

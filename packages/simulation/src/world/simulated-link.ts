@@ -32,7 +32,7 @@ export interface LinkOptions {
   readonly random: Random;
   /** How much slower than the others this link is: barriers then arrive far apart. */
   readonly slowness: number;
-  /** Messages under way at most, before numbered frames are refused. */
+  /** Numbered frames under way at most; more are refused, and nothing else ever is. */
   readonly capacity: number;
   readonly copy: MessageCopy;
 }
@@ -68,11 +68,12 @@ export class SimulatedLink implements DataLink {
 
   send(message: WireMessage): boolean {
     const { random, mood, slowness, capacity, copy } = this.#options;
-    const mayWait = message.type === 'frame' && isNumbered(message.frame);
-    if (mayWait && this.#underWay >= capacity) return false;
+    if (takesRoom(message)) {
+      if (this.#underWay >= capacity) return false;
+      this.#underWay++;
+    }
     const peer = this.#peer as SimulatedLink;
     const copied = copy.copy(message);
-    this.#underWay++;
     const now = this.#world.now;
     const earliest = Math.max(
       now + random.next() * 2 * mood.latencyMs * slowness,
@@ -91,7 +92,7 @@ export class SimulatedLink implements DataLink {
     this.#hasRoomAgain = false;
     for (let next = this.#arrived.shift(); next !== undefined; next = this.#arrived.shift()) {
       moved = true;
-      (this.#peer as SimulatedLink).#taken();
+      if (takesRoom(next)) (this.#peer as SimulatedLink).#taken();
       receive(next);
     }
     return moved;
@@ -106,6 +107,10 @@ export class SimulatedLink implements DataLink {
       this.#owner.wakeUp();
     });
   }
+}
+
+function takesRoom(message: WireMessage): boolean {
+  return message.type === 'frame' && isNumbered(message.frame);
 }
 
 function labelOf(message: WireMessage): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Life } from './life.ts';
+import { SimulatedLink } from './simulated-link.ts';
 import { World } from './world.ts';
 
 function newWorld(seed = 1): World {
@@ -57,4 +58,29 @@ test('what nobody catches is a violation, and ends the run', async () => {
   });
   assert.equal(await world.run(() => false, 10), 'over');
   assert.match(world.violation?.message ?? '', /broken/);
+});
+
+test('what takes no room in a link takes none from numbered frames', async () => {
+  const world = newWorld();
+  const owner = { life: new Life('a', 0), wakeUp: (): void => undefined };
+  const [link, peer] = SimulatedLink.pair(world, [owner, owner], {
+    mood: { latencyMs: 1, cloggedUntil: 0 },
+    random: world.random('link'),
+    slowness: 1,
+    capacity: 1,
+    copy: { copy: (message) => message },
+  });
+  const connection = { consumerAttempt: { epoch: 1, counter: 1 }, subscribe: 0 };
+  const credit = { type: 'credit', channelId: 0, connection, credit: 1 } as const;
+  const frame = { kind: 'watermark', timestamp: 1 } as const;
+  const numbered = { type: 'frame', channelId: 0, connection, position: 0, frame } as const;
+  assert.equal(link.send(credit), true);
+  assert.equal(link.send(numbered), true);
+  assert.equal(link.send(numbered), false);
+  await world.run(() => false, 100);
+  assert.equal(
+    peer.poll(() => undefined),
+    true,
+  );
+  assert.equal(link.send(numbered), true);
 });
