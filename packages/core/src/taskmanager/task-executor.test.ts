@@ -155,6 +155,35 @@ test('a running task acknowledges with its state, and ends with the final checkp
   assert.equal(thread.states(0).at(-1), 'FINISHED');
 });
 
+test('a task that may finish before its producer waits for it without work', async () => {
+  const twoTasks = job('two tasks', (env) => {
+    env
+      .fromCollection([1, 2, 3])
+      .keyBy((n) => n)
+      .map((n) => n)
+      .forEach(() => undefined);
+  });
+  const thread = new TaskThread(twoTasks);
+  const defer = thread.clock.defer.bind(thread.clock);
+  let rounds = 0;
+  thread.clock.defer = (label, fn) => {
+    assert.ok(++rounds < 1000, 'the thread goes round and round');
+    return defer(label, fn);
+  };
+  thread.deploy();
+  await thread.run();
+  feed(thread);
+  await thread.run();
+  thread.trigger(0, 1);
+  await thread.run();
+  thread.complete(1, 1);
+  await thread.run();
+  assert.equal(thread.states(1).at(-1), 'RUNNING');
+  thread.complete(0, 1);
+  await thread.run();
+  assert.equal(thread.states(1).at(-1), 'FINISHED');
+});
+
 test('a repeated or unknown completion changes nothing [R023]', async () => {
   const thread = new TaskThread(oneTask({ map: (n) => n }));
   thread.complete(0, 12);

@@ -367,7 +367,8 @@ export class Task {
     const { gate } = this.#requireSubtask();
     if (gate === null) return false;
     for (let polled = gate.poll(); polled !== null; polled = gate.poll()) this.#handleFrame(polled);
-    if (this.#mayFinish) this.#finishBehindProducers();
+    // Until then each frame that ends a channel wakes the task.
+    if (this.#mayFinish && gate.isFinished) this.#finish();
     return false;
   }
 
