@@ -23,6 +23,19 @@ export interface Moods {
   readonly linkCapacity: number;
   /** Frames go through the codec between threads, as they do in production. */
   readonly encodesFrames: boolean;
+  /** Default: none. */
+  readonly shortcuts?: Shortcuts;
+}
+
+/** What is left out for the sake of speed; most schedules take them, the others prove them right. */
+export interface Shortcuts {
+  /**
+   * What the job compiles to is shared by all attempts and processes, not built anew for each. Only
+   * for jobs whose functions keep nothing outside their state.
+   */
+  readonly sharesPlans: boolean;
+  /** Chains make plain calls; no code is generated. */
+  readonly plainChains: boolean;
 }
 
 export interface MachineOptions {

@@ -2,18 +2,12 @@
  * `weir run` in a simulated process: the second composition root. The engine's own parts, built by
  * the constructors that cluster/local-run.ts uses, on a simulated platform.
  */
-import type { Job } from '@weir/core/internal/api/job';
-import type { Configuration } from '@weir/core/internal/base/configuration';
 import { messageOf } from '@weir/core/internal/base/errors';
 import type { Logger } from '@weir/core/internal/base/logger';
 import { createJobMaster } from '@weir/core/internal/jobmanager/create-job-master';
 import type { JobMaster, JobMasterListener } from '@weir/core/internal/jobmanager/job-master';
-import {
-  prepareJob,
-  requireSamePlan,
-  withParallelism,
-} from '@weir/core/internal/jobmanager/prepare-run';
-import type { JobInputs, PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
+import { requireSamePlan } from '@weir/core/internal/jobmanager/prepare-run';
+import type { PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
 import { openRunState } from '@weir/core/internal/jobmanager/run-state';
 import type { Ownership, RunState } from '@weir/core/internal/jobmanager/run-state';
 import type { JobStatus } from '@weir/core/internal/protocol/messages';
@@ -28,11 +22,10 @@ export const DATA_DIRECTORY = '/data';
 export interface SimulatedProcessOptions {
   readonly machine: Machine;
   readonly life: Life;
-  readonly job: Job;
-  /** Arguments and ends of a user's job. */
-  readonly inputs?: Pick<JobInputs, 'arguments' | 'changeGraph'>;
-  readonly configuration: Configuration;
-  readonly parallelism: number;
+  /** Arguments of the job. */
+  readonly arguments: readonly string[];
+  /** Compiles the job with the parallelism of the process. */
+  prepare(): PreparedJob;
   readonly ownership: Ownership;
   ended(how: ProcessEnd): void;
 }
@@ -82,8 +75,8 @@ export class SimulatedProcess {
   async #run(): Promise<ProcessEnd> {
     const { machine, life, ownership } = this.#options;
     const { world } = machine;
-    const prepared = this.#prepare();
-    requireSamePlan(this.#prepare().jobGraph, prepared.jobGraph.planHash);
+    const prepared = this.#options.prepare();
+    requireSamePlan(this.#options.prepare().jobGraph, prepared.jobGraph.planHash);
     const fileSystem = machine.fileSystemOf(life);
     const warn = (message: string): void => world.note(life.name, message);
     const state = await openRunState(
@@ -93,7 +86,7 @@ export class SimulatedProcess {
         random: world.random(`state ${life.name}`),
         ownership,
         workingDirectory: '/',
-        arguments: this.#options.inputs?.arguments ?? [],
+        arguments: this.#options.arguments,
         jobId: null,
         restorePath: null,
         allowNonRestored: false,
@@ -142,9 +135,13 @@ export class SimulatedProcess {
       process: life,
       jobId: state.jobId,
       slotCount: state.slotCount,
-      settings: { ...taskSettings(prepared.configuration), freezeState: true },
+      settings: {
+        ...taskSettings(prepared.configuration),
+        freezeState: true,
+        ...(machine.moods.shortcuts?.plainChains === true ? { generatesChains: false } : {}),
+      },
       logger,
-      buildJob: () => this.#prepare(),
+      buildJob: () => this.#options.prepare(),
       received: (message) => master.receive(message),
       lost: (slot, error) => master.slotsLost([slot], error),
     });
@@ -157,16 +154,6 @@ export class SimulatedProcess {
     } finally {
       slots.close();
     }
-  }
-
-  /** Builds the job anew, as each thread does for each attempt. */
-  #prepare(): PreparedJob {
-    const { job, inputs, configuration, parallelism } = this.#options;
-    return prepareJob(job, {
-      arguments: [],
-      ...inputs,
-      configuration: withParallelism(configuration, parallelism),
-    });
   }
 
   #listener(epoch: number): JobMasterListener {

@@ -10,6 +10,7 @@ import type { JobInputs } from '@weir/core/internal/jobmanager/prepare-run';
 import type { JobOwner } from '@weir/core/internal/storage/job-store';
 import { Life } from '../world/life.ts';
 import type { Machine } from './machine.ts';
+import { PreparedJobs } from './prepared-jobs.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 import type { ProcessEnd } from './simulated-process.ts';
 
@@ -36,6 +37,7 @@ const RESTART_MS_MAX = 5000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
+  readonly #jobs: PreparedJobs;
   readonly #running: Running[] = [];
   #starts = 0;
   #hasFinished = false;
@@ -44,7 +46,13 @@ export class Supervisor {
   lastEnd: ProcessEnd | null = null;
 
   constructor(options: SupervisorOptions) {
+    const { machine, job, inputs, configuration } = options;
     this.#options = options;
+    this.#jobs = new PreparedJobs(
+      job,
+      { arguments: [], ...inputs, configuration },
+      machine.moods.shortcuts?.sharesPlans === true,
+    );
   }
 
   /** The job has finished, and a start after that says so. */
@@ -63,7 +71,7 @@ export class Supervisor {
 
   start(): void {
     if (this.#isFinished) return;
-    const { machine, job, inputs, configuration, parallelisms, random } = this.#options;
+    const { machine, inputs, parallelisms, random } = this.#options;
     const { world } = machine;
     const number = this.#starts++;
     const life = new Life(`p${number}`, world.now);
@@ -72,10 +80,8 @@ export class Supervisor {
     const process = new SimulatedProcess({
       machine,
       life,
-      job,
-      ...(inputs === undefined ? {} : { inputs }),
-      configuration,
-      parallelism,
+      arguments: inputs?.arguments ?? [],
+      prepare: () => this.#jobs.prepare(parallelism),
       ownership: {
         self: { pid: 100 + number, host: 'simulated', startedAt: Math.floor(world.now), token },
         livingOwner: (owner) => Promise.resolve(this.#livingOwner(owner, token)),

@@ -4,7 +4,7 @@
  * draw in one of them leaves the others as they are.
  */
 import type { Random } from '@weir/core/internal/base/random';
-import type { Moods } from '../engine/machine.ts';
+import type { Moods, Shortcuts } from '../engine/machine.ts';
 import { drawFaults, FAULT_TYPES } from '../faults/fault-plan.ts';
 import type { Fault, FaultType } from '../faults/fault-plan.ts';
 import { drawJob, durationMs } from '../jobs/draw-job.ts';
@@ -58,7 +58,7 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
     faults,
     sequences: [],
     atEvent: null,
-    moods: drawMoods(swarm),
+    moods: { ...drawMoods(swarm), shortcuts: drawShortcuts(draw('shortcuts')) },
     outerLatencyMs: [0.1, 1, 10][swarm.int(3)] as number,
     parallelisms: drawParallelisms(swarm),
   };
@@ -102,6 +102,10 @@ function drawMoods(random: Random): Moods {
     linkCapacity: pick([1, 4, 64]),
     encodesFrames: random.int(3) === 0,
   };
+}
+
+function drawShortcuts(random: Random): Shortcuts {
+  return { sharesPlans: random.int(10) > 0, plainChains: random.int(5) > 0 };
 }
 
 function drawParallelisms(random: Random): readonly number[] {

@@ -64,8 +64,10 @@ export function buildSubtask(options: SubtaskOptions): Subtask {
   const edges = job.jobGraph.edges.filter((edge) => edge.source === vertex.id);
   const outgoing = edges.map((edge) => buildPartition(edge, vertex, job, options));
   const operatorStates: OperatorState[] = [];
+  const { generatesChains } = environment.settings;
   const chain = new OperatorChain({
     vertex,
+    ...(generatesChains === undefined ? {} : { isGenerated: generatesChains }),
     edges: outgoing.map(({ edge, output }) => ({ edge, output })),
     make: (index, output, sideOutput) => {
       const node = nodeOf(job, vertex, index);

@@ -27,6 +27,8 @@ export interface TaskSettings {
   readonly buffersPerChannel: number;
   /** Freeze state values, so that tests see mutations that the types forbid. */
   readonly freezeState: boolean;
+  /** Records go through code generated for each chain. Default: wherever that is possible. */
+  readonly generatesChains?: boolean;
 }
 
 /** The job's graphs, built anew for every attempt so that attempts share nothing. */
