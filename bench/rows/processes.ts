@@ -1,10 +1,11 @@
 /** Whole processes of the packed command: how soon they work, and how soon again after a kill. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { completedCheckpoints } from '../../tools/exactly-once/weir-process.ts';
 import { withFolder } from '../support/compare.ts';
+import { waitForMark, WAIT_MAX_MS } from '../support/marks.ts';
 import { ended, startCommand, unpackedCommand } from '../support/package.ts';
 import type { Measured, Row } from '../support/row.ts';
 import { median } from '../support/row.ts';
@@ -12,21 +13,6 @@ import { median } from '../support/row.ts';
 const JOB = fileURLToPath(new URL('../jobs/first-record.ts', import.meta.url));
 const STARTS = 5;
 const KEYS = 1_000_000;
-const WAIT_MAX_MS = 120_000;
-
-/** Milliseconds since the epoch at which the first file of the name was written by the process. */
-async function waitForMark(folder: string, name: string, pid = 0, count = 1): Promise<number> {
-  const until = Date.now() + WAIT_MAX_MS;
-  while (Date.now() < until) {
-    const prefix = pid === 0 ? `${name}-` : `${name}-${pid}-`;
-    const files = readdirSync(folder).filter((file) => file.startsWith(prefix));
-    const times = files.map((file) => Number(readFileSync(join(folder, file), 'utf8')));
-    if (times.length >= count && times.every((time) => time > 0)) return Math.min(...times);
-    await sleep(2);
-  }
-  throw new Error(`no process wrote ${name} within ${WAIT_MAX_MS} ms`);
-}
-
 function args(marks: string, keys: number, records: number): string[] {
   const own = ['--marks', marks, '--keys', String(keys), '--records', String(records)];
   return ['run', '-p', '2', JOB, ...own];

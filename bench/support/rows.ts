@@ -5,6 +5,7 @@ import { KEYED_ROWS } from '../rows/keyed.ts';
 import { LATENCY_ROW } from '../rows/latency.ts';
 import { ONE_THREAD_ROWS } from '../rows/one-thread.ts';
 import { PROCESS_ROWS } from '../rows/processes.ts';
+import { SAVEPOINT_ROWS } from '../rows/savepoints.ts';
 import { SNAPSHOT_ROWS } from '../rows/snapshots.ts';
 import { WORD_COUNT_ROW } from '../rows/word-count.ts';
 import type { Row } from './row.ts';
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   LATENCY_ROW,
   HEAP_ROW,
   ...PROCESS_ROWS,
+  ...SAVEPOINT_ROWS,
   WORD_COUNT_ROW,
   ...KAFKA_ROWS,
 ];

@@ -71,6 +71,29 @@ export class BinaryWriter {
     this.#length += this.#buffer.write(value, this.#length, encoding);
   }
 
+  /** UTF-8 without a length; `sizeBytes` is what `Buffer.byteLength` says. */
+  utf8(value: string, sizeBytes: number): void {
+    this.#reserve(sizeBytes);
+    const encoding = sizeBytes === value.length ? 'latin1' : 'utf8';
+    if (sizeBytes < 16 && encoding === 'latin1')
+      for (let i = 0; i < sizeBytes; i++) this.#buffer[this.#length + i] = value.charCodeAt(i);
+    else this.#buffer.write(value, this.#length, encoding);
+    this.#length += sizeBytes;
+  }
+
+  /** A byte, and behind it a whole number, negative or not, in so many bytes, highest first. */
+  tagged(tag: number, value: number, sizeBytes: 1 | 2 | 4): void {
+    this.#reserve(sizeBytes + 1);
+    this.#buffer[this.#length++] = tag;
+    for (let shift = (sizeBytes - 1) * 8; shift >= 0; shift -= 8)
+      this.#buffer[this.#length++] = value >> shift;
+  }
+
+  f64BigEndian(value: number): void {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleBE(value, this.#length);
+  }
+
   /** The bytes from `start` to `end` as they are, without a length. */
   bytes(source: Uint8Array, start = 0, end: number = source.length): void {
     const sizeBytes = end - start;

@@ -12,6 +12,7 @@ import { Packr, REUSE_BUFFER_MODE, Unpackr } from 'msgpackr';
 import { SerializationError, isWeirError, messageOf } from '../errors.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
+import { flatSizeOf, writeFlat } from './flat-parts.ts';
 import type { GraphNode } from './value-graph.ts';
 import { fromGraph, toGraph } from './value-graph.ts';
 import { ValueScanner } from './value-scan.ts';
@@ -95,6 +96,13 @@ export class ValueEncoder {
 
   /** Writes an array of parts that the caller has just made: only the parts are looked at. */
   writeParts(parts: readonly unknown[], output: BinaryWriter): void {
+    const flatSize = flatSizeOf(parts);
+    if (flatSize > 0) {
+      output.varint(flatSize + 1);
+      output.u8(FORM_SIMPLE);
+      writeFlat(parts, output);
+      return;
+    }
     this.#scanner.begin();
     let simple = true;
     for (let i = 0; simple && i < parts.length; i++) simple = this.#scanner.isSimple(parts[i]);

@@ -25,6 +25,10 @@ import { Unmigrated } from './unmigrated.ts';
 /** Below that of every snapshot: such an entry counts as outdated, and touching it migrates it. */
 const UNMIGRATED_VERSION = -1;
 
+/** A step of a snapshot ends after so many entries or bytes. */
+const STEP_ENTRIES = 32;
+const STEP_BYTES = 4096;
+
 /** A `Map` takes no more entries than this. */
 const MAP_ENTRIES_MAX = 2 ** 24 - 1;
 
@@ -75,7 +79,7 @@ export class EntryTable {
     const entry = this.#first.get(mapKey) ?? this.#findBeyondFirst(mapKey);
     this.#key = key;
     this.current = entry;
-    if (entry !== null && entry.version !== this.#snapshots.version) this.#settle(entry);
+    if (entry !== null && entry.version !== this.#snapshots.version) this.#settleTouched(entry);
   }
 
   deselect(): void {
@@ -124,38 +128,70 @@ export class EntryTable {
     const source: SnapshotSource = {
       itemCount: this.#size,
       keyGroups: this.#options.keyGroups,
-      walk: this.#settleAll(),
+      settleSome: this.#settleAll(),
       explain: (error, parts) => this.#cannotStore(error, parts),
     };
     return this.#snapshots.start(source, output);
   }
 
-  /** Settles an entry a step. Entries put in or removed meanwhile need not be seen. */
-  *#settleAll(): Generator<void, void> {
-    for (const map of this.#maps)
-      for (const entry of map.values()) {
-        if (entry.version !== this.#snapshots.version) this.#settle(entry);
-        yield;
+  /** Settles some entries a call. Entries put in or removed meanwhile need not be seen. */
+  #settleAll(): (entriesMax: number) => number {
+    let index = 0;
+    let entries = this.#first.values();
+    return (entriesMax) => {
+      for (;;) {
+        const count = this.#settleSome(entries, Math.min(entriesMax, STEP_ENTRIES));
+        const next = this.#maps[index + 1];
+        if (count > 0 || next === undefined) return count;
+        entries = next.values();
+        index++;
       }
+    };
   }
 
-  #settle(entry: Entry): void {
-    if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
-    if (this.#snapshots.isWanted(entry.version)) {
-      const parts = this.#parts;
-      let length = 0;
-      parts[length++] = entry.key;
-      for (let slot = 0; slot < this.states.length; slot++) {
-        const content = entry.get(slot);
-        if (content === EMPTY) continue;
-        const isMap = this.states[slot]!.kind === 'map';
-        parts[length++] = slot;
-        parts[length++] = isMap ? withTupleKeys(content as Map<MapKey, unknown>) : content;
-      }
-      if (parts.length !== length) parts.length = length;
-      this.#snapshots.add(entry.version, entry.keyGroup, parts);
+  #settleSome(entries: Iterator<Entry>, entriesMax: number): number {
+    let sizeBytes = 0;
+    let count = 0;
+    while (count < entriesMax && sizeBytes < STEP_BYTES) {
+      const { done, value: entry } = entries.next();
+      if (done === true) break;
+      if (entry.version !== this.#snapshots.version) sizeBytes += this.#settle(entry);
+      count++;
     }
+    return count;
+  }
+
+  /** Gives the bytes it was encoded into. */
+  #settle(entry: Entry): number {
+    let sizeBytes = 0;
+    if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
+    if (this.#snapshots.isWanted(entry.version))
+      sizeBytes = this.#snapshots.add(entry.version, entry.keyGroup, this.#partsOf(entry));
     entry.version = this.#snapshots.version;
+    return sizeBytes;
+  }
+
+  #settleTouched(entry: Entry): void {
+    if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
+    if (this.#snapshots.isWanted(entry.version))
+      this.#snapshots.addTouched(entry.version, entry.keyGroup, this.#partsOf(entry));
+    entry.version = this.#snapshots.version;
+  }
+
+  /** As it is stored; valid until the next. */
+  #partsOf(entry: Entry): readonly unknown[] {
+    const parts = this.#parts;
+    let length = 0;
+    parts[length++] = entry.key;
+    for (let slot = 0; slot < this.states.length; slot++) {
+      const content = entry.get(slot);
+      if (content === EMPTY) continue;
+      const isMap = this.states[slot]!.kind === 'map';
+      parts[length++] = slot;
+      parts[length++] = isMap ? withTupleKeys(content as Map<MapKey, unknown>) : content;
+    }
+    if (parts.length !== length) parts.length = length;
+    return parts;
   }
 
   /** Before anything sees it: neither a record nor a snapshot meets the type of an older job. */

@@ -19,6 +19,8 @@ import type { StorageIo } from '../../storage/storage-io.ts';
 import type { SectionOutput } from '../keyed-state-backend.ts';
 
 const CHUNK_BYTES = 256 * 1024;
+/** With the section that fills it. */
+const CHUNK_ROOM_BYTES = CHUNK_BYTES + 64 * 1024;
 /** Snapshots up to this size are held in memory until they are complete. */
 const HELD_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -34,8 +36,10 @@ export class DataFileWriter implements SectionOutput {
   readonly #io: StorageIo;
   readonly #options: DataFileOptions;
   /** Complete chunks that are not written yet. */
-  #chunks: Uint8Array[] = [];
+  #chunks: BinaryWriter[] = [];
   #chunk = new BinaryWriter();
+  /** Written, to be used again: fresh memory by the megabyte makes the collector walk all state. */
+  #spare: BinaryWriter | null = null;
   #sizeBytes = 0;
   #checksum = 0;
   /** Open once the snapshot has become too large to be held. */
@@ -68,8 +72,11 @@ export class DataFileWriter implements SectionOutput {
       const { fileSystem, clock } = this.#io;
       this.#file = await retryTransient(clock, () => fileSystem.create(this.#path));
     }
-    for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift())
-      await this.#file.write(chunk);
+    for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
+      await this.#file.write(chunk.view());
+      chunk.reset();
+      this.#spare = chunk;
+    }
   }
 
   /** Ends the snapshot. Once resolved, its bytes are durable; `null` when there are none. */
@@ -104,15 +111,16 @@ export class DataFileWriter implements SectionOutput {
 
   #endChunk(): void {
     if (this.#chunk.length === 0) return;
-    this.#chunks.push(this.#chunk.view());
-    this.#chunk = new BinaryWriter();
+    this.#chunks.push(this.#chunk);
+    this.#chunk = this.#spare ?? new BinaryWriter(CHUNK_ROOM_BYTES);
+    this.#spare = null;
   }
 
   async #writeHeld(): Promise<StateHandle | null> {
     const { location, fileName, inlineThresholdBytes } = this.#options;
     const target = { location, fileName, inlineBytesMax: inlineThresholdBytes };
     const handle = await writeSnapshotData(this.#io, target, async (sink) => {
-      for (const chunk of this.#chunks) await sink.write(chunk);
+      for (const chunk of this.#chunks) await sink.write(chunk.view());
     });
     if (handle?.kind === 'file') await this.#io.fileSystem.syncDirectory(location);
     return handle;

@@ -24,6 +24,8 @@ import { DataFileWriter } from './data-file-writer.ts';
 
 /** About 0.3 ms of encoding small entries; large ones end a slice by their bytes. */
 const SLICE_ENTRIES = 1000;
+/** Turns of the records between two slices: a busy job then hardly feels that it is written. */
+const TURNS_PER_SLICE = 4;
 
 export { dataFileName } from '../../storage/snapshot-layout.ts';
 
@@ -129,10 +131,13 @@ export class SubtaskSnapshotWriter {
     for (;;) {
       const cursor = this.#unfinished[0];
       if (cursor === undefined) return;
-      if (cursor.step(SLICE_ENTRIES)) this.#unfinished.shift();
+      const isDone = cursor.step(SLICE_ENTRIES);
+      if (isDone) this.#unfinished.shift();
       await this.#data.flush();
-      await yieldFn();
-      this.#checkNotCancelled();
+      for (let turns = isDone ? 1 : TURNS_PER_SLICE; turns > 0; turns--) {
+        await yieldFn();
+        this.#checkNotCancelled();
+      }
     }
   }
 

@@ -117,10 +117,11 @@ export class InternalTimers {
   }
 
   startSnapshot(output: SectionOutput): KeyedSnapshotCursor {
+    const walk = this.#settleAll();
     const source: SnapshotSource = {
       itemCount: this.size,
       keyGroups: this.keyGroups,
-      walk: this.#settleAll(),
+      settleSome: () => (walk.next().done === true ? 0 : 1),
       // Keys and times always can be encoded: what fails is a fault of ours.
       explain: (error) => error as Error,
     };
