@@ -84,7 +84,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
-test('a failed check sends nothing, a failed confirmation sends the batch again [I-93]', async () => {
+test('a failed check sends nothing, a failed confirmation sends again [I-93]', async () => {
   const store = new Store();
   const driver = drive(store);
   await driver.start();
@@ -118,7 +118,7 @@ test('a missed notification is made up by the next one, in order [I-94]', async 
   assert.deepEqual(store.written, range(0, 6));
 });
 
-test('a restore writes what the snapshot lists once, and nothing of later [I-94]', async () => {
+test('a restore writes what the snapshot lists once, nothing of later [I-94]', async () => {
   const store = new Store();
   const first = drive(store);
   await first.start();

@@ -1,0 +1,105 @@
+/** What a sink needs to reach a database, and how long it waits for it. */
+import type { ConnectionOptions } from 'node:tls';
+import { ConfigurationError } from '@weir/core';
+import type { ClientConfig } from 'pg';
+import type { ConnectorEnvironment } from '@weir/core';
+import { Database } from './client/database.ts';
+import type { SessionSettings } from './client/session.ts';
+
+/** Where the database is. What is left out comes from `PGHOST`, `PGUSER` and so on. */
+export interface PostgresAddress {
+  readonly host?: string;
+  /** Default 5432. */
+  readonly port?: number;
+  readonly database?: string;
+  readonly user?: string;
+  /** A function is asked at every connection, for passwords that change. */
+  readonly password?: string | (() => string | Promise<string>);
+  /** TLS as in Node's `tls.connect`; `true`: with the certificates that Node trusts. */
+  readonly ssl?: boolean | ConnectionOptions;
+}
+
+export interface PostgresConnectionOptions {
+  /**
+   * `postgres://user:password@host:port/database?sslmode=verify-full`, or its parts. Connect to the
+   * server itself, not through a pool that gives each transaction another session.
+   */
+  readonly connection: string | PostgresAddress;
+  /** Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** A server that does not answer a statement for so long is taken for gone. Default 60 s. */
+  readonly requestTimeoutMs?: number;
+  /** How long a lock of somebody else is waited for; then the error names him. Default 20 s. */
+  readonly lockTimeoutMs?: number;
+  /**
+   * How long a server that is away is waited for before the job is restarted by its restart
+   * strategy. Default 60 s.
+   */
+  readonly retryForMs?: number;
+}
+
+/** How to reach the database, checked when the sink is made: wrong text is refused at once. */
+export type OpenDatabase = (
+  environment: Pick<ConnectorEnvironment, 'clock'>,
+  applicationName: string,
+) => Database;
+
+/** `option` names the sink in messages. */
+export function databaseOf(option: string, options: PostgresConnectionOptions): OpenDatabase {
+  const { requestTimeoutMs = 60_000, lockTimeoutMs = 20_000, retryForMs = 60_000 } = options;
+  const { connectTimeoutMs = 10_000 } = options;
+  const waits = { connectTimeoutMs, requestTimeoutMs, lockTimeoutMs, retryForMs };
+  for (const [name, value] of Object.entries(waits))
+    checkWhole(option, name, { value, least: name === 'retryForMs' ? 0 : 1 });
+  if (lockTimeoutMs >= requestTimeoutMs)
+    throw new ConfigurationError(
+      `${option} lockTimeoutMs: ${lockTimeoutMs} is not allowed, give less than requestTimeoutMs ` +
+        `(${requestTimeoutMs}), or a lock could not be told from a server that is gone`,
+    );
+  const client = clientConfig(option, options.connection);
+  const settings: SessionSettings = {
+    client,
+    place: placeOf(client),
+    connectTimeoutMs,
+    requestTimeoutMs,
+    lockTimeoutMs,
+  };
+  return (environment, name) => new Database(environment, settings, { name, retryForMs });
+}
+
+export function checkWhole(
+  option: string,
+  name: string,
+  { value, least }: { readonly value: number | undefined; readonly least: number },
+): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
+  throw new ConfigurationError(
+    `${option} ${name}: ${value} is not allowed, give a whole number of at least ${least}`,
+  );
+}
+
+function clientConfig(option: string, connection: string | PostgresAddress): ClientConfig {
+  if (typeof connection !== 'string') return { ...connection };
+  if (!/^postgres(?:ql)?:\/\//.test(connection))
+    // Not quoted in the message: it may hold a password.
+    throw new ConfigurationError(
+      `${option} connection: give postgres://user@host:port/database, or an object of its parts`,
+    );
+  try {
+    new URL(connection);
+  } catch {
+    throw new ConfigurationError(
+      `${option} connection: the address cannot be read; characters such as @ and / in user or ` +
+        'password must be written as %40 and %2F',
+    );
+  }
+  return { connectionString: connection };
+}
+
+function placeOf({ connectionString, host, port, database }: ClientConfig): string {
+  const url = connectionString === undefined ? null : new URL(connectionString);
+  const where = url === null ? host : decodeURIComponent(url.hostname);
+  const name = url === null ? database : url.pathname.slice(1);
+  const listens = url === null ? port : Number(url.port);
+  return `${where || 'the default host'}:${listens || 5432}/${name ?? ''}`;
+}
