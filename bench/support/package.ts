@@ -12,7 +12,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Builds, packs and unpacks; the path of the command. */
 export function unpackedCommand(folder: string): string {
   const build = join(ROOT, 'tools/build/main.ts');
-  const output = execFileSync(process.execPath, [build, '--pack', folder, 'core'], { encoding: 'utf8' });
+  const args = [build, '--pack', folder, 'core'];
+  const output = execFileSync(process.execPath, args, { encoding: 'utf8' });
   const tarball = output.trim().split('\n').at(-1) ?? '';
   mkdirSync(join(folder, 'unpacked'));
   execFileSync('tar', ['-xzf', tarball, '-C', join(folder, 'unpacked')]);

@@ -1,26 +1,24 @@
-/** The package as it is published: packed, installed by npm into an empty project, used there. */
+/** The packages as they are published: packed, installed by npm in an empty project, used there. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import type { SpawnSyncReturns } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { codeBlocks } from '../package/code-blocks.ts';
 import { jobsOfPages } from '../package/documented-jobs.ts';
-import { packCore, ROOT, userEnvironment } from '../package/installed-package.ts';
+import { installInto, packPackages, ROOT, userEnvironment } from '../package/installed-package.ts';
 
 const project = mkdtempSync(join(tmpdir(), 'weir-project-'));
 const weir = join(project, 'node_modules/.bin/weir');
+const PACKAGES = ['core', 'kafka', 'testing'];
+
+let tarballs: ReadonlyMap<string, string> = new Map();
 
 before(() => {
-  const tarball = packCore(join(project, 'packed'));
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
-  execFileSync('npm', ['install', tarball], {
-    cwd: project,
-    env: userEnvironment(),
-    stdio: 'pipe',
-  });
+  tarballs = packPackages(join(project, 'packed'), PACKAGES);
+  installInto(project, tarballs.values());
 });
 after(() => rmSync(project, { recursive: true, force: true }));
 
@@ -43,25 +41,144 @@ test('the installed command runs a job on two threads', () => {
   assert.equal(Math.max(...written.map(({ count }) => count)), 100);
 });
 
-test('whatever the package exports can be imported', () => {
-  const path = join(project, 'node_modules/@weir/core/package.json');
-  const { exports } = JSON.parse(readFileSync(path, 'utf8')) as { exports: object };
-  const names = Object.keys(exports).filter((name) => !name.endsWith('.json'));
-  assert.ok(names.length >= 2);
-  for (const name of names) {
-    const code = `await import('@weir/core${name.slice(1)}')`;
-    const { status, stderr } = run(process.execPath, ['--input-type=module', '--eval', code]);
-    assert.equal(status, 0, `${name}: ${stderr}`);
+interface Installed {
+  readonly version: string;
+  readonly license: string;
+  readonly engines: { readonly node: string };
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: unknown;
+}
+
+function installed(name: string): Installed {
+  const path = join(project, 'node_modules/@weir', name, 'package.json');
+  return JSON.parse(readFileSync(path, 'utf8')) as Installed;
+}
+
+for (const name of PACKAGES) {
+  test(`whatever @weir/${name} exports can be imported`, () => {
+    const { exports } = installed(name);
+    const names = Object.keys(exports).filter((entry) => !/\.json$|\*/.test(entry));
+    assert.ok(names.length > 0);
+    for (const entry of names) {
+      const code = `await import('@weir/${name}${entry.slice(1)}')`;
+      const { status, stderr } = run(process.execPath, ['--input-type=module', '--eval', code]);
+      assert.equal(status, 0, `${entry}: ${stderr}`);
+    }
+  });
+
+  test(`@weir/${name} holds compiled code with types, and nothing else`, () => {
+    const folder = join(project, 'node_modules/@weir', name);
+    const files = globSync('**/*.*', { cwd: folder }).filter(
+      (file) => !file.startsWith('node_modules'),
+    );
+    for (const file of ['README.md', 'package.json', 'lib/index.js', 'lib/index.d.ts'])
+      assert.ok(files.includes(file), `${file} is missing`);
+    assert.ok(globSync('LICENSE', { cwd: folder }).length === 1);
+    // Its own tests, that is: a package may well be about testing.
+    const odd = files.filter(
+      (file) =>
+        /\.test\.|fixture|test-support|tsconfig/.test(file) ||
+        (file.endsWith('.ts') && !file.endsWith('.d.ts')),
+    );
+    assert.deepEqual(odd, []);
+    const code = files.filter((file) => /\.(js|d\.ts)$/.test(file));
+    const stale = code.filter((file) =>
+      /(from|import\() ?['"](\.[^'"]*\.ts|@weir\/simulation[^'"]*)['"]/.test(
+        readFileSync(join(folder, file), 'utf8'),
+      ),
+    );
+    assert.deepEqual(stale, [], 'imports of sources, or of a package that is not published');
+  });
+
+  test(`@weir/${name} says its licence, its Node and its version of the engine`, () => {
+    const { version, license, engines, peerDependencies, devDependencies } = installed(name);
+    assert.equal(license, 'Apache-2.0');
+    assert.match(engines.node, /^>=22/);
+    assert.equal(devDependencies, undefined);
+    const expected = name === 'core' ? undefined : { '@weir/core': version };
+    assert.deepEqual(peerDependencies, expected);
+  });
+}
+
+test('there is one copy of the engine, and npm refuses another version of it', () => {
+  const copies = globSync('node_modules/**/@weir/core/package.json', { cwd: project });
+  assert.deepEqual(copies, ['node_modules/@weir/core/package.json']);
+  const other = mkdtempSync(join(tmpdir(), 'weir-other-'));
+  try {
+    writeFileSync(
+      join(other, 'package.json'),
+      JSON.stringify({ name: '@weir/core', version: '0.0.1' }),
+    );
+    const elsewhere = join(other, 'project');
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, 'package.json'), '{ "private": true }\n');
+    const args = ['install', '--dry-run', '--offline', tarballs.get('testing') ?? '', other];
+    const options = { cwd: elsewhere, env: userEnvironment(), encoding: 'utf8' } as const;
+    const { status, stderr } = spawnSync('npm', args, options);
+    assert.notEqual(status, 0, 'npm would install two engines');
+    assert.match(stderr, /ERESOLVE[^]*peer @weir\/core@/);
+  } finally {
+    rmSync(other, { recursive: true, force: true });
   }
 });
 
-test('the package holds neither tests nor their fixtures', () => {
-  const files = globSync('**/*', { cwd: join(project, 'node_modules/@weir/core') });
-  assert.ok(files.includes('bin/weir.js'), 'looked in the wrong folder');
-  assert.deepEqual(
-    files.filter((file) => /test|fixture/.test(file)),
-    [],
-  );
+test('a job that uses all packages fits their types to the letter, and runs', () => {
+  const code = `
+import { job, collectedWords } from './words.ts';
+import { simulate, OperatorHarness } from '@weir/testing';
+import type { SimulationResult } from '@weir/testing';
+import { runJob } from '@weir/core';
+import type { DataStream } from '@weir/core';
+
+const outcome = await runJob(job);
+const simulated: SimulationResult = await simulate(job, { seeds: 3 });
+const harness = OperatorHarness.oneInput((words: DataStream<string>) =>
+  words.map((word) => word.length),
+);
+await harness.processElement('three');
+const lengths: readonly number[] = harness.extractOutputValues();
+console.log(outcome.status, collectedWords.length, simulated.schedules, lengths.join());
+`;
+  const words = `
+import { job as newJob } from '@weir/core';
+import type { Job } from '@weir/core';
+import { json, kafkaSource } from '@weir/kafka';
+import type { KafkaRecord } from '@weir/kafka';
+
+export const collectedWords: string[] = [];
+export const job: Job = newJob('words', (env) => {
+  env.fromCollection(['to', 'be'], { uid: 'words' }).collect(collectedWords).uid('out');
+});
+export const orders = kafkaSource({ bootstrap: 'k:9092', topics: 't', value: json<{ a: 1 }>() });
+export type Orders = KafkaRecord;
+`;
+  writeFileSync(join(project, 'words.ts'), words);
+  writeFileSync(join(project, 'all.ts'), code);
+  const compilerOptions = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    allowImportingTsExtensions: true,
+    module: 'nodenext',
+    target: 'es2024',
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+    noEmit: true,
+  };
+  const config = { compilerOptions, files: ['words.ts', 'all.ts'] };
+  writeFileSync(join(project, 'tsconfig.all.json'), JSON.stringify(config));
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { stdout: complaints } = run(process.execPath, [compiler, '-p', 'tsconfig.all.json']);
+  // The Kafka client's declarations do not compile on their own, which is not ours to mend.
+  const ours = complaints
+    .split('\n')
+    .filter((line) => line.includes('error TS') && !line.includes('node_modules/@platformatic/'));
+  assert.deepEqual(ours, []);
+  const { status, stdout, stderr } = run(process.execPath, ['all.ts']);
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, 'FINISHED 2 3 5\n');
 });
 
 /** An old Node of this machine, or this one that says it is old. */
@@ -84,7 +201,9 @@ test('on an old Node the command says in one line which one it needs', () => {
 });
 
 test('the jobs of README and guides fit the package, and their graphs are sound', () => {
-  const jobs = jobsOfPages(globSync('{README.md,docs/guide/*.md}', { cwd: ROOT }));
+  const pages = globSync('{README.md,docs/guide/*.md}', { cwd: ROOT });
+  // The page on testing is followed from beginning to end by a test of its own.
+  const jobs = jobsOfPages(pages.filter((page) => !page.endsWith('/testing.md')));
   for (const { name, code } of jobs) writeFileSync(join(project, name), code);
   const compilerOptions = {
     strict: true,

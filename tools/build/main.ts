@@ -1,7 +1,7 @@
 /**
  * `npm run build [-- NAME…]`: writes into the folder `dist` of each package exactly what is
- * published: compiled code with types, README and licence, and a package.json that points to them; of
- * all public packages, or of those named by their folders and what they build on. `--pack DIR`
+ * published: compiled code with types, README and licence, and a package.json that points to them;
+ * of all public packages, or of those named by their folders and what they build on. `--pack DIR`
  * makes tarballs in DIR instead and prints their paths, a line each; it builds in folders of its
  * own, so that several may run at once.
  */

@@ -46,7 +46,7 @@ function readPackage(root: string, folder: string): SourcePackage {
   return { folder, path, manifest, embeds: [] };
 }
 
-/** The page that npm shows: the package's own, or else its page of the guide, or that of the whole. */
+/** The page that npm shows: the package's own, its page of the guide, or that of the whole. */
 export function readmeOf(root: string, { path, folder }: SourcePackage): string {
   const pages = [join(path, 'README.md'), join(root, `docs/guide/${folder}.md`)];
   return pages.find((page) => existsSync(page)) ?? join(root, 'README.md');

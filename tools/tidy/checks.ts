@@ -8,19 +8,19 @@ import { errorReference } from './checks/error-reference.ts';
 import { floor } from './checks/floor.ts';
 import { globals } from './checks/globals.ts';
 import { headComments } from './checks/head-comments.ts';
+import { internals } from './checks/internals.ts';
 import { layers } from './checks/layers.ts';
 import { lockFile } from './checks/lock-file.ts';
 import { machinePaths } from './checks/machine-paths.ts';
 import { purity } from './checks/purity.ts';
 import { reachability } from './checks/reachability.ts';
-import { simulation } from './checks/simulation.ts';
 import { sizes } from './checks/sizes.ts';
 import { testModifiers } from './checks/test-modifiers.ts';
 
 export const CHECKS: readonly Check[] = [
   floor,
   layers,
-  simulation,
+  internals,
   globals,
   purity,
   bannedSyntax,
