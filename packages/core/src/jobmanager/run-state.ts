@@ -291,9 +291,13 @@ async function scan(
 ): Promise<readonly ScannedSnapshot[]> {
   const scanned = [...(await storage.scan())];
   for (const { checkpointId, directory, kind } of recorded) {
-    if (scanned.some((it) => it.checkpointId === checkpointId)) continue;
+    const index = scanned.findIndex((it) => it.checkpointId === checkpointId);
+    if (scanned[index]?.directory === directory) continue;
     const found = await scanElsewhere(options, { checkpointId, directory, kind });
-    if (found !== null) scanned.push(found);
+    if (found === null) continue;
+    // A claimed snapshot may share its id with a checkpoint of a run that was given up.
+    if (index >= 0) scanned[index] = found;
+    else scanned.push(found);
   }
   scanned.sort((a, b) => a.checkpointId - b.checkpointId);
   for (;;) {

@@ -205,6 +205,13 @@ test('a run started from a snapshot begins there again until it has a checkpoint
   });
 });
 
+test('a run that claimed its snapshot goes on from it until it has a checkpoint', () => {
+  const claimed = record([9], { firstCheckpointId: 10, leaderFirstCheckpointId: 10 });
+  const decision = decide({ record: claimed, scanned: [valid(8), valid(9)] });
+  assert.equal(decision.type === 'resume' && decision.checkpointId, 9);
+  refused(decide({ record: claimed, scanned: [valid(8)] }), 'JOB_STATE_UNPROVEN', /9 .* missing/);
+});
+
 test('its first own checkpoint damaged: refused, naming where it was started from', () => {
   const started = record([3], { restoredFrom: '/savepoints/s1' });
   refused(decide({ record: started, scanned: [damaged(3)] }), 'JOB_STATE_UNPROVEN', /-s \/sav/);

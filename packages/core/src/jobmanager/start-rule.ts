@@ -68,7 +68,7 @@ export function decideStart(facts: StartFacts): StartDecision {
 function otherArguments(facts: StartFacts, record: JobRecord): StartDecision {
   const leftState =
     record.restoredFrom !== null ||
-    record.completed.some((it) => it.checkpointId >= record.firstCheckpointId) ||
+    record.completed.length > 0 ||
     facts.scanned.some(
       (it) => it.status !== 'incomplete' && it.checkpointId >= record.firstCheckpointId,
     );
@@ -135,8 +135,7 @@ function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
 
 function resume(facts: StartFacts, record: JobRecord): StartDecision {
   const mine = facts.scanned.filter((it) => isOf(record, it.checkpointId));
-  const recorded = record.completed.filter((it) => it.checkpointId >= record.firstCheckpointId);
-  const newestRecorded = recorded.at(-1) ?? null;
+  const newestRecorded = record.completed.at(-1) ?? null;
   const valid = newestOf(mine.filter((snapshot) => snapshot.status === 'valid'));
   const damaged = mine.filter((snapshot) => snapshot.status === 'damaged');
   const newestDamaged = newestOf(damaged);
@@ -169,11 +168,14 @@ function resume(facts: StartFacts, record: JobRecord): StartDecision {
   return { type: 'empty', isNewRun: false, note };
 }
 
-/** Not of a run that was given up on purpose, nor of a leader that had lost the lead by then. */
+/**
+ * Not of a run that was given up on purpose, nor of a leader that had lost the lead by then. What
+ * the record names is the run's own, a snapshot that it began from and claimed too.
+ */
 function isOf(record: JobRecord, checkpointId: number): boolean {
+  if (record.completed.some((it) => it.checkpointId === checkpointId)) return true;
   if (checkpointId < record.firstCheckpointId) return false;
-  if (checkpointId >= record.leaderFirstCheckpointId) return true;
-  return record.completed.some((it) => it.checkpointId === checkpointId);
+  return checkpointId >= record.leaderFirstCheckpointId;
 }
 
 function unproven(
