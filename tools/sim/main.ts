@@ -93,12 +93,14 @@ async function report({ scenario, seed, message, trace }: Failure): Promise<void
 async function runSeeds(first: number, count: number): Promise<number> {
   const startedAt = performance.now();
   const sums = { replayed: 0, failures: 0, events: 0, kills: 0, checkpoints: 0, restores: 0 };
-  const moments = { hits: 0, hitsLast: 0 };
+  const moments = { hits: 0, hitsLast: 0, savepoints: 0, startsFromSavepoint: 0 };
   const failures: Failure[] = [];
   const done = (_batch: Batch, result: BatchResult): void => {
     failures.push(...result.failures);
     moments.hits += result.hits;
     moments.hitsLast += result.hitsLast;
+    moments.savepoints += result.savepoints;
+    moments.startsFromSavepoint += result.startsFromSavepoint;
     sums.failures += result.failures.length;
     sums.replayed += result.replayed;
     sums.events += result.events;
@@ -120,6 +122,11 @@ async function runSeeds(first: number, count: number): Promise<number> {
     console.log(
       `${values.scenario}: moment hit in ${moments.hits} of ${count} schedules, the last one in ` +
         String(moments.hitsLast),
+    );
+  if (moments.savepoints > 0)
+    console.log(
+      `${values.scenario}: ${moments.savepoints} savepoints, ${moments.startsFromSavepoint} ` +
+        'starts from one',
     );
   for (const failure of failures.slice(0, REPORTED_MAX)) await report(failure);
   return sums.failures;

@@ -11,6 +11,7 @@ import type { RunState } from '@weir/core/internal/jobmanager/run-state';
 import type { JobManagerMessage, TaskManagerMessage } from '@weir/core/internal/protocol/messages';
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import type { World } from '../world/world.ts';
+import { KeyGroupCheck } from './key-group-check.ts';
 
 interface KnownTask {
   attempt: Attempt;
@@ -40,6 +41,9 @@ export class ProtocolObserver {
   #acknowledged = new Map<number, Map<SubtaskKey, Attempt>>();
   readonly #complete = new Set<number>();
   readonly #directories = new Map<number, string>();
+  /** Savepoints that do not stop the job: nobody may rely on them. */
+  readonly #savepoints = new Set<number>();
+  readonly #keyGroups: KeyGroupCheck;
   #isDurable = true;
   #highestId = 0;
   #newestComplete = 0;
@@ -52,6 +56,7 @@ export class ProtocolObserver {
   constructor(world: World, disk: MemoryFileSystem, options: ObserverOptions = {}) {
     this.#world = world;
     this.#disk = disk;
+    this.#keyGroups = new KeyGroupCheck(world);
     this.#mayBeDamaged = options.mayBeDamaged ?? true;
   }
 
@@ -96,7 +101,8 @@ export class ProtocolObserver {
     if (message.type === 'triggerCheckpoint') {
       const { checkpointId, options } = message.trigger;
       if (message.execution.attempt.epoch < this.#epoch) return;
-      this.#directories.set(checkpointId, options.location);
+      if (options.kind === 'savepoint') this.#savepoints.add(checkpointId);
+      else this.#directories.set(checkpointId, options.location);
       if (this.#acknowledged.has(checkpointId)) return;
       this.#world.check(
         checkpointId > this.#highestId,
@@ -107,6 +113,10 @@ export class ProtocolObserver {
       return;
     }
     if (message.type === 'notifyCheckpointComplete') {
+      this.#world.check(
+        !this.#savepoints.has(message.checkpointId),
+        () => `tasks are told of savepoint ${message.checkpointId} as of a checkpoint`,
+      );
       const { epoch } = message.execution.attempt;
       if (epoch < this.#epoch) this.#toldByFormerLeader(epoch, message.checkpointId);
       else this.#told(message.checkpointId);
@@ -129,6 +139,7 @@ export class ProtocolObserver {
     const known = this.#tasks.get(keyOf(message.execution));
     if (known === undefined || !isSameAttempt(known.attempt, message.execution.attempt)) return;
     acks?.set(keyOf(message.execution), message.execution.attempt);
+    this.#keyGroups.acknowledged(message.checkpointId, message.snapshot);
   }
 
   /** Something failed: whatever the faults were, the engine must not contradict itself. */
@@ -156,8 +167,12 @@ export class ProtocolObserver {
   /** The JobManager of this epoch says so. */
   checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {
     this.completedCount++;
-    if (epoch < this.#epoch) return this.#toldByFormerLeader(epoch, checkpointId);
-    if (directory !== '') this.#directories.set(checkpointId, directory);
+    const isSavepoint = this.#savepoints.has(checkpointId);
+    if (epoch < this.#epoch) {
+      if (!isSavepoint) this.#toldByFormerLeader(epoch, checkpointId);
+      return;
+    }
+    if (directory !== '' && !isSavepoint) this.#directories.set(checkpointId, directory);
     for (const [key, task] of this.#tasks) {
       if (task.isFinished) continue;
       const attempt = this.#acknowledged.get(checkpointId)?.get(key);
@@ -168,7 +183,7 @@ export class ProtocolObserver {
           `attempt of ${key}`,
       );
     }
-    this.#told(checkpointId);
+    if (!isSavepoint) this.#told(checkpointId);
     if (this.#isDurable) this.onCompleted(checkpointId, directory);
   }
 

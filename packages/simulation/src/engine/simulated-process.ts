@@ -10,7 +10,7 @@ import { requireSamePlan } from '@weir/core/internal/jobmanager/prepare-run';
 import type { PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
 import { openRunState } from '@weir/core/internal/jobmanager/run-state';
 import type { Ownership, RunState } from '@weir/core/internal/jobmanager/run-state';
-import type { JobStatus } from '@weir/core/internal/protocol/messages';
+import type { JobStatus, StopMode } from '@weir/core/internal/protocol/messages';
 import { taskSettings } from '@weir/core/internal/taskmanager/task/task-settings';
 import type { Life } from '../world/life.ts';
 import type { SimulatedClock } from '../world/simulated-clock.ts';
@@ -27,6 +27,10 @@ export interface SimulatedProcessOptions {
   /** Compiles the job with the parallelism of the process. */
   prepare(): PreparedJob;
   readonly ownership: Ownership;
+  /** `-s`: the snapshot that a new run starts from. */
+  readonly restorePath?: string;
+  /** The process leads the job, and has not begun to run it. */
+  leads?(): void;
   ended(how: ProcessEnd): void;
 }
 
@@ -72,6 +76,13 @@ export class SimulatedProcess {
     this.#master?.suspend();
   }
 
+  /** Takes a savepoint, or stops the job with one; `null`: it leads no job at the moment. */
+  savepoint(stop: StopMode | null, directory: string): Promise<{ directory: string }> | null {
+    if (this.#master === null) return null;
+    if (stop === null) return this.#master.triggerSavepoint(directory);
+    return this.#master.stopWithSavepoint(stop, directory);
+  }
+
   async #run(): Promise<ProcessEnd> {
     const { machine, life, ownership } = this.#options;
     const { world } = machine;
@@ -88,7 +99,7 @@ export class SimulatedProcess {
         workingDirectory: '/',
         arguments: this.#options.arguments,
         jobId: null,
-        restorePath: null,
+        restorePath: this.#options.restorePath ?? null,
         allowNonRestored: false,
         fresh: false,
         append: false,
@@ -102,6 +113,7 @@ export class SimulatedProcess {
       return { status: 'ALREADY_FINISHED', message: state.message };
     world.note(life.name, state.startLine);
     machine.observer.runStarted(state);
+    this.#options.leads?.();
     try {
       return await this.#lead(prepared, state);
     } finally {

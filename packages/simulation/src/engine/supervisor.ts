@@ -7,6 +7,7 @@ import type { Job } from '@weir/core/internal/api/job';
 import type { Configuration } from '@weir/core/internal/base/configuration';
 import type { Random } from '@weir/core/internal/base/random';
 import type { JobInputs } from '@weir/core/internal/jobmanager/prepare-run';
+import type { StopMode } from '@weir/core/internal/protocol/messages';
 import type { JobOwner } from '@weir/core/internal/storage/job-store';
 import { Life } from '../world/life.ts';
 import type { Machine } from './machine.ts';
@@ -23,6 +24,13 @@ export interface SupervisorOptions {
   /** Of the runs one after the other; the last one is that of all later ones. */
   readonly parallelisms: readonly number[];
   readonly random: Random;
+}
+
+/** What the next start is to begin from, given by whoever stopped the job. */
+export interface StartOrder {
+  /** `-s`. */
+  readonly restorePath: string;
+  readonly parallelism: number;
 }
 
 interface Running {
@@ -44,6 +52,11 @@ export class Supervisor {
   #isFinished = false;
   kills = 0;
   lastEnd: ProcessEnd | null = null;
+  /** For starts until one of them leads the job; its parallelism is that of those after it too. */
+  order: StartOrder | null = null;
+  #orderedParallelism: number | null = null;
+  /** Told of every end before anything is made of it: may give an order. */
+  onEnd: (how: ProcessEnd) => void = () => undefined;
 
   constructor(options: SupervisorOptions) {
     const { machine, job, inputs, configuration } = options;
@@ -72,16 +85,23 @@ export class Supervisor {
   start(): void {
     if (this.#isFinished) return;
     const { machine, inputs, parallelisms, random } = this.#options;
+    const { order } = this;
+    this.#orderedParallelism = order?.parallelism ?? this.#orderedParallelism;
     const { world } = machine;
     const number = this.#starts++;
     const life = new Life(`p${number}`, world.now);
     const token = random.hex(16);
-    const parallelism = parallelisms[Math.min(number, parallelisms.length - 1)] ?? 1;
+    const parallelism =
+      this.#orderedParallelism ?? parallelisms[Math.min(number, parallelisms.length - 1)] ?? 1;
     const process = new SimulatedProcess({
       machine,
       life,
       arguments: inputs?.arguments ?? [],
       prepare: () => this.#jobs.prepare(parallelism),
+      ...(order === null ? {} : { restorePath: order.restorePath }),
+      leads: () => {
+        if (this.order === order) this.order = null;
+      },
       ownership: {
         self: { pid: 100 + number, host: 'simulated', startedAt: Math.floor(world.now), token },
         livingOwner: (owner) => Promise.resolve(this.#livingOwner(owner, token)),
@@ -92,6 +112,11 @@ export class Supervisor {
     const running: Running = { process, token, looksDead: false };
     this.#running.push(running);
     world.schedule(life, 0, `start with parallelism ${parallelism}`, () => process.start());
+  }
+
+  /** Asks the oldest process; `null`: none leads the job at the moment. */
+  savepoint(stop: StopMode | null, directory: string): Promise<{ directory: string }> | null {
+    return this.#running[0]?.process.savepoint(stop, directory) ?? null;
   }
 
   kill(): void {
@@ -148,6 +173,11 @@ export class Supervisor {
     world.note(running.process.life.name, `ended ${how.status} ${how.message}`);
     this.lastEnd = how;
     this.#remove(running);
+    this.onEnd(how);
+    if (this.order !== null) {
+      this.#hasFinished = false;
+      return this.#restartLater();
+    }
     if (how.status === 'ALREADY_FINISHED') {
       this.#isFinished = true;
       return;

@@ -34,6 +34,9 @@ export interface BatchResult {
   /** Schedules in which the first moment that the scenario waits for has come; and the last. */
   readonly hits: number;
   readonly hitsLast: number;
+  /** Savepoints taken by users, and starts from one. */
+  readonly savepoints: number;
+  readonly startsFromSavepoint: number;
 }
 
 const REPLAY_EVERY = 100;
@@ -56,7 +59,7 @@ export async function runBatch({ scenario, first, count, bug }: Batch): Promise<
 async function runSeeds(scenario: Scenario, first: number, count: number): Promise<BatchResult> {
   const failures: Failure[] = [];
   const sums = { replayed: 0, events: 0, kills: 0, checkpoints: 0, restores: 0 };
-  const moments = { hits: 0, hitsLast: 0 };
+  const moments = { hits: 0, hitsLast: 0, savepoints: 0, startsFromSavepoint: 0 };
   const { name } = scenario;
   for (let seed = first; seed < first + count; seed++) {
     const result = await runSchedule({ seed, scenario });
@@ -68,6 +71,8 @@ async function runSeeds(scenario: Scenario, first: number, count: number): Promi
     if (result.stepsDone.some((done) => done > 0)) moments.hits++;
     if (result.stepsDone.some((done, at) => done > 0 && done === sequences[at]?.length))
       moments.hitsLast++;
+    moments.savepoints += result.savepoints;
+    moments.startsFromSavepoint += result.startsFromSavepoint;
     const { failure, trace } = result;
     if (failure !== null) failures.push({ scenario: name, seed, message: failure, trace });
     if (seed % REPLAY_EVERY !== 0) continue;

@@ -12,6 +12,7 @@ import type { JobSpec } from '../jobs/job-spec.ts';
 import { drawSettings } from './draw-settings.ts';
 import type { DrawnSettings } from './draw-settings.ts';
 import type { EventStep, Sequence } from './moments.ts';
+import type { SavepointPlan } from './savepoint-story.ts';
 
 export interface SchedulePlan {
   readonly settings: DrawnSettings;
@@ -26,6 +27,8 @@ export interface SchedulePlan {
   readonly sequences: readonly Sequence[];
   /** At an event of the schedule by its number. */
   readonly atEvent: EventStep | null;
+  /** What the user does with savepoints. */
+  readonly savepoint: SavepointPlan | null;
 }
 
 /** An independent stream of random numbers for each label. */
@@ -58,7 +61,8 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
     faults,
     sequences: [],
     atEvent: null,
-    moods: { ...drawMoods(swarm), shortcuts: drawShortcuts(draw('shortcuts')) },
+    savepoint: null,
+    moods: { ...drawMoods(swarm), shortcuts: drawShortcuts(draw('shortcuts'), drawn) },
     outerLatencyMs: [0.1, 1, 10][swarm.int(3)] as number,
     parallelisms: drawParallelisms(swarm),
   };
@@ -104,8 +108,10 @@ function drawMoods(random: Random): Moods {
   };
 }
 
-function drawShortcuts(random: Random): Shortcuts {
-  return { sharesPlans: random.int(10) > 0, plainChains: random.int(5) > 0 };
+function drawShortcuts(random: Random, { streams }: JobSpec): Shortcuts {
+  // The function of `all` keeps the number of its subtask.
+  const keepsSomething = streams.some((it) => it.type === 'operator' && it.kind === 'all');
+  return { sharesPlans: random.int(10) > 0 && !keepsSomething, plainChains: random.int(5) > 0 };
 }
 
 function drawParallelisms(random: Random): readonly number[] {

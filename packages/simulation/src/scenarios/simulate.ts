@@ -23,6 +23,7 @@ import { World } from '../world/world.ts';
 import { watchMoments } from './moments.ts';
 import { hasZombies } from './plan.ts';
 import type { SchedulePlan } from './plan.ts';
+import { SavepointStory } from './savepoint-story.ts';
 import { RANDOM } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -49,6 +50,8 @@ export interface ScheduleResult {
   readonly plan: SchedulePlan;
   /** Of each sequence of the plan, the steps whose moment has come. */
   readonly stepsDone: readonly number[];
+  readonly savepoints: number;
+  readonly startsFromSavepoint: number;
   readonly trace: readonly string[];
 }
 
@@ -72,6 +75,7 @@ class Schedule {
   readonly #fragility = { chance: 0 };
   readonly #supervisor: Supervisor;
   readonly #options: ScheduleOptions;
+  readonly #story: SavepointStory | null;
 
   constructor(options: ScheduleOptions) {
     const { seed, keepsTrace = false, scenario = RANDOM, change = (plan) => plan } = options;
@@ -100,14 +104,20 @@ class Schedule {
       isAligned: settings.mode === 'EXACTLY_ONCE',
       exactlyOnce,
     });
-    this.#machine.observer.onCompleted = (checkpointId, directory) =>
-      void cuts.check(checkpointId, directory);
+    const isDrained = plan.savepoint?.stop === 'drain';
+    this.#machine.observer.onCompleted = (checkpointId, directory) => {
+      // What a drained job has flushed is no cut through its input any more.
+      if (!isDrained) void cuts.check(checkpointId, directory);
+    };
     this.#supervisor = new Supervisor({
       machine: this.#machine,
       job: buildJob(job, {
         random: world.random('user functions'),
         exactlyOnce,
-        keepsEventTime: new Set(parallelisms).size === 1 && !job.streams.some(hasIdleness),
+        keepsEventTime:
+          new Set(parallelisms).size === 1 &&
+          plan.savepoint === null &&
+          !job.streams.some(hasIdleness),
         fragility: () => this.#fragility.chance,
         violated: (message) => world.violated(message),
         sinkOf: (spec) => this.#sinkOf(spec),
@@ -116,6 +126,10 @@ class Schedule {
       parallelisms,
       random: world.random('supervisor'),
     });
+    this.#story =
+      plan.savepoint === null
+        ? null
+        : new SavepointStory(plan.savepoint, this.#machine, this.#supervisor);
   }
 
   async run(): Promise<ScheduleResult> {
@@ -124,6 +138,7 @@ class Schedule {
     const targets = this.#targets();
     injectFaults(faults, targets);
     const stepsDone = watchMoments(world, sequences, targets);
+    this.#story?.begin();
     this.#supervisor.start();
     const failure = await this.#runToEnd();
     const { completedCount, restoredCount } = this.#machine.observer;
@@ -139,6 +154,8 @@ class Schedule {
       restores: restoredCount,
       plan: this.#plan,
       stepsDone: stepsDone(),
+      savepoints: this.#story?.taken ?? 0,
+      startsFromSavepoint: this.#story?.starts ?? 0,
       trace:
         failure === null && !wantsTrace
           ? []
@@ -172,6 +189,7 @@ class Schedule {
     const violation = world.violation?.message ?? null;
     if (violation !== null) return violation;
     if (how !== 'over') return this.#stuck(how);
+    await this.#story?.end();
     await checkOutput({
       world,
       job: this.#plan.job,
