@@ -73,10 +73,15 @@ export {
   StorageUnavailableError,
   UserFunctionError,
   WeirError,
+  errorKind,
   isWeirError,
+  messageOf,
 } from './base/errors.ts';
 export type { ErrorKind } from './base/errors.ts';
+export { sleep } from './base/clock.ts';
 export type { Clock, Timer } from './base/clock.ts';
+export { compareAttempts } from './base/ids.ts';
+export type { Attempt, JobId, OperatorId } from './base/ids.ts';
 export type { FileReader, FileStat, FileSystem, FileWriter } from './base/file-system.ts';
 export type { Logger, LogLevel } from './base/logger.ts';
 export type { Random } from './base/random.ts';

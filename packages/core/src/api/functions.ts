@@ -44,7 +44,10 @@ export interface Counter {
   add(count?: number): void;
 }
 export interface UserMetrics {
-  /** A counter shown in the progress output and in REST, summed over subtasks. */
+  /**
+   * A counter shown in the progress output and in REST, summed over subtasks. It may go down too:
+   * of what changes, such as a lag, add the difference.
+   */
   counter(name: string): Counter;
 }
 

@@ -50,6 +50,7 @@ export function calmPlan(recordCount: number, parallelism: number, wallOffsetMs 
       pace: { stepMs: 0.02, jitterMs: 0 },
       linkCapacity: 64,
       encodesFrames: true,
+      shortcuts: { sharesPlans: false, plainChains: true },
     },
     outerLatencyMs: 0.1,
     pace: paceFor(recordCount, 300),
@@ -135,6 +136,8 @@ function drawMoods(random: Random): Moods {
     pace: { stepMs: pick(random, [0.02, 0.2, 1]), jitterMs: pick(random, [0, 1, 5]) },
     linkCapacity: pick(random, [1, 4, 64]),
     encodesFrames: true,
+    // Functions are made anew for each attempt; code for chains is generated now and then.
+    shortcuts: { sharesPlans: false, plainChains: random.int(5) > 0 },
   };
 }
 
