@@ -27,7 +27,7 @@ export interface Moods {
   readonly shortcuts?: Shortcuts;
 }
 
-/** What is left out for the sake of speed; most schedules take them, the others prove them right. */
+/** What is left out for the sake of speed; the schedules that leave nothing out prove it right. */
 export interface Shortcuts {
   /**
    * What the job compiles to is shared by all attempts and processes, not built anew for each. Only

@@ -15,6 +15,8 @@ import type {
 } from './job-spec.ts';
 
 const RECORDS_MAX = 400;
+/** Of the records of one source: a longer run would only repeat itself. */
+const DURATION_MS_MAX = 800;
 /** These hold records back, or mix their order: what follows cannot rely on event time. */
 export const UNTIMED: ReadonlySet<OperatorKind> = new Set(['hold', 'buffer']);
 
@@ -55,13 +57,18 @@ function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
     firstTs: 1000 + random.int(100),
     stepTs,
   }));
+  const records = splits.reduce((sum, { count }) => sum + count, 0);
+  const keys = 1 + random.int(6);
+  const burst = 1 + random.int(4);
+  const pauseMs = [5, 20, 40, 80][random.int(4)] as number;
+  const longestPauseMs = Math.ceil((DURATION_MS_MAX * burst) / Math.max(1, records));
   return {
     type: 'source',
     name,
     splits,
-    keys: 1 + random.int(6),
-    burst: 1 + random.int(4),
-    pauseMs: [5, 20, 40, 80][random.int(4)] as number,
+    keys,
+    burst,
+    pauseMs: Math.min(pauseMs, longestPauseMs),
     parallelism: random.int(3) === 0 ? 1 + random.int(3) : null,
     idlenessMs: random.int(3) === 0 ? 20 + random.int(100) : null,
     assignment: random.int(2) === 0 ? 'first' : 'asked',
