@@ -103,6 +103,8 @@ export interface Committer<Committable, WriterState = unknown> {
   commit(committables: readonly Committable[]): Promise<void>;
   /** Tells what happened to a committable: an unknown outcome is resolved, not guessed. */
   probe(committable: Committable): Promise<CommittableStatus>;
+  /** Throws what would keep `recover` from going well; changes nothing. `weir check-upgrade`. */
+  check?(recovery: SinkRecovery<Committable, WriterState>): Promise<void>;
   /** See the head text. Returns when every committable is committed. Idempotent. */
   recover(recovery: SinkRecovery<Committable, WriterState>): Promise<void>;
   close(): Promise<void>;

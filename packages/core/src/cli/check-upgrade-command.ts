@@ -1,85 +1,119 @@
 /** `weir check-upgrade`: whether a job can go on from a snapshot, without starting it. */
+import { fromErrorInfo } from '../base/errors.ts';
+import type { JobId } from '../base/ids.ts';
+import { seededRandom } from '../base/random.ts';
 import { checkUpgrade } from '../jobmanager/check-upgrade.ts';
-import type { OperatorFate } from '../jobmanager/check-upgrade.ts';
-import type { StateFinding } from '../jobmanager/check-state-types.ts';
+import type { PreparedJob } from '../jobmanager/prepare-run.ts';
 import { prepareJob, withParallelism } from '../jobmanager/prepare-run.ts';
+import { jobIdOf } from '../jobmanager/run-state.ts';
+import { JobStore } from '../storage/job-store.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
-import { readConfiguration } from './configuration-layers.ts';
+import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
+import { dataDirectoryOf, readConfiguration } from './configuration-layers.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK } from './exit-codes.ts';
 import { usageError } from './options.ts';
 import type { ParsedOptions } from './options.ts';
-import { parallelismOf } from './run-command.ts';
-import { formatBytes, formatCount, formatNumberOf } from './text/format.ts';
+import { givenJobId, parallelismOf } from './run-command.ts';
+import { upgradeLines } from './upgrade-lines.ts';
+
+const COMMAND = 'weir check-upgrade';
 
 /** What does not fit is thrown, and ends with the exit code that a start would have. */
 export async function checkUpgradeCommand(
   options: ParsedOptions,
   environment: Environment,
 ): Promise<number> {
-  const [path, jobPath, ...jobArguments] = options.words;
-  if (path === undefined || jobPath === undefined)
-    throw usageError(
-      'weir check-upgrade: name the snapshot and the job, as in: weir check-upgrade ' +
-        'savepoints/savepoint-1 job.ts',
-    );
+  const { path, jobPath, jobArguments } = operandsOf(options.words);
   const { terminal, fileSystem, clock, workingDirectory } = environment;
-  const parallelism = parallelismOf(options, 'weir check-upgrade');
+  const parallelism = parallelismOf(options, COMMAND);
+  const jobId = givenJobId(options, COMMAND);
   const given = await readConfiguration(environment, {
     file: options.value('--config'),
     properties: options.values('-D'),
   });
-  const io = { fileSystem, clock };
-  const snapshot = await locateSnapshot(io, path, workingDirectory);
+  const snapshot = await locateSnapshot({ fileSystem, clock }, path, workingDirectory);
   const { job } = await environment.loadJob(jobPath);
   const configuration = withParallelism(given, parallelism);
   const prepared = prepareJob(job, { arguments: jobArguments, configuration });
-  const allowNonRestored =
-    options.has('--allowNonRestoredState') ||
-    prepared.configuration.get('execution.state-recovery.ignore-unclaimed-state');
-  const fates = await checkUpgrade(io, snapshot, prepared, allowNonRestored);
+  const upgrade = await checkUpgrade(
+    {
+      environment: connectorEnvironment(environment),
+      allowNonRestored: allowsNonRestored(options, prepared),
+      jobId: jobId ?? (jobIdOf(prepared.jobGraph.jobName) as JobId),
+    },
+    snapshot,
+    prepared,
+  );
+  const wentOn = await laterCheckpoint(snapshot, prepared, environment);
   const { kind, checkpointId, jobName } = snapshot.metadata;
   if (options.has('--json')) {
-    const facts = { path: snapshot.directory, kind, checkpointId, jobName, operators: fates };
-    terminal.print(JSON.stringify(facts, null, 2));
-    return EXIT_OK;
+    const facts = { path: snapshot.directory, kind, checkpointId, jobName, ...upgrade };
+    terminal.print(JSON.stringify({ ...facts, laterCheckpoint: wentOn }, null, 2));
+  } else {
+    terminal.print(`${kind} ${checkpointId} of job ${jobName} (${snapshot.directory})`);
+    for (const line of upgradeLines(upgrade, wentOn)) terminal.print(line);
   }
-  terminal.print(`${kind} ${checkpointId} of job ${jobName} (${snapshot.directory})`);
-  for (const fate of fates) for (const line of linesOf(fate)) terminal.print(line);
   for (const warning of prepared.warnings) terminal.warn(`Warning: ${warning}`);
-  terminal.print(`job ${prepared.jobGraph.jobName} can be started from it`);
+  const obstacle = upgrade.sinks.find((sink) => sink.obstacle !== null)?.obstacle ?? null;
+  if (obstacle !== null) throw fromErrorInfo(obstacle);
+  if (!options.has('--json'))
+    terminal.print(`job ${prepared.jobGraph.jobName} can be started from it`);
   return EXIT_OK;
 }
 
-function linesOf(fate: OperatorFate): readonly string[] {
-  const { operator, states, keyCount, sizeBytes } = fate;
-  const amount = `${formatNumberOf(keyCount, 'key')}, ${formatBytes(sizeBytes)}`;
-  switch (fate.fate) {
-    case 'new':
-      return [`  ${operator} is new and starts empty`];
-    case 'dropped':
-      return [`  ${operator} is gone: its state is dropped (${amount})`];
-    case 'restored':
-      return [`  ${operator}: ${amount}${parallelismText(fate)}`, ...states.map(stateLine)];
-  }
+const JOB_FILE = /\.[cm]?[jt]sx?$/;
+
+function operandsOf([path, jobPath, ...jobArguments]: readonly string[]): {
+  readonly path: string;
+  readonly jobPath: string;
+  readonly jobArguments: readonly string[];
+} {
+  if (path === undefined || jobPath === undefined)
+    throw usageError(
+      `${COMMAND}: name the snapshot and the job, as in: ${COMMAND} savepoints/savepoint-1 job.ts`,
+    );
+  if (JOB_FILE.test(path) && !JOB_FILE.test(jobPath))
+    throw usageError(
+      `${COMMAND}: the snapshot comes before the job, as in: ${COMMAND} ${jobPath} ${path}`,
+    );
+  return { path, jobPath, jobArguments };
 }
 
-function parallelismText({ storedParallelism, parallelism, maxParallelism }: OperatorFate): string {
-  if (parallelism === null || storedParallelism === null) return '';
-  if (parallelism === storedParallelism) return `, parallelism ${parallelism}`;
-  return `, parallelism ${storedParallelism} -> ${parallelism} (at most ${maxParallelism})`;
+function allowsNonRestored(options: ParsedOptions, { configuration }: PreparedJob): boolean {
+  return (
+    options.has('--allowNonRestoredState') ||
+    configuration.get('execution.state-recovery.ignore-unclaimed-state')
+  );
 }
 
-function stateLine({ state, kind, fate, ...facts }: StateFinding): string {
-  const { storedVersion, declaredVersion, sampled } = facts;
-  const how =
-    fate === 'dropped'
-      ? 'is declared no more: dropped'
-      : fate === 'as it is'
-        ? 'is read as it is'
-        : storedVersion === declaredVersion
-          ? 'is checked by its schema'
-          : `migrates from version ${storedVersion} to ${declaredVersion}`;
-  const proof = sampled === 0 ? '' : `; ${formatCount(sampled)} keys were read`;
-  return `    ${state} (${kind}) ${how}${proof}`;
+function connectorEnvironment({
+  fileSystem,
+  clock,
+  terminal,
+}: Environment): Parameters<typeof checkUpgrade>[0]['environment'] {
+  return {
+    fileSystem,
+    clock,
+    random: seededRandom(clock.wallTime()),
+    logger: {
+      log: (level, message) => {
+        if (level === 'warn' || level === 'error') terminal.warn(`Warning: ${message}`);
+      },
+    },
+  };
+}
+
+/** The newest checkpoint with which a run has gone on since the snapshot; `null`: none is known. */
+async function laterCheckpoint(
+  { metadata }: StoredSnapshot,
+  { configuration }: PreparedJob,
+  environment: Environment,
+): Promise<number | null> {
+  const { fileSystem, clock } = environment;
+  const io = { fileSystem, clock, random: seededRandom(1) };
+  const store = new JobStore(io, dataDirectoryOf(configuration, environment));
+  const seen = await store.open(metadata.jobId).read();
+  const newest = seen?.record.completed.at(-1)?.checkpointId ?? 0;
+  return newest > metadata.checkpointId ? newest : null;
 }

@@ -15,6 +15,8 @@ export interface CommandSpec {
   readonly options: readonly OptionSpec[];
   /** What stands behind the first operand belongs to the job. */
   readonly stopAtWord?: true;
+  /** What stands behind so many operands and the options there belongs to the job. */
+  readonly wordsBeforeJobArguments?: number;
   readonly refused?: readonly RefusedOption[];
   /** It operates running jobs: texts, streams and exit codes are those of Flink's client. */
   readonly isAction?: true;
@@ -189,7 +191,9 @@ export const CHECK_UPGRADE: CommandSpec = {
   summary: 'tell whether a job can go on from a snapshot, without starting it',
   text:
     'Shows which state goes to which operator, what migrates, what is dropped, and reads a\n' +
-    'sample of the values. What would keep the job from starting is an error, as it would be.',
+    'sample of the values. What would keep the job from starting is an error, as it would be.\n' +
+    'Options may also stand behind PATH and JOB; from the first that is not one of these on, or\n' +
+    'from --, all belongs to the job.',
   options: [
     PARALLELISM,
     {
@@ -197,13 +201,28 @@ export const CHECK_UPGRADE: CommandSpec = {
       long: '--allowNonRestoredState',
       text: 'as for weir run: state without an operator may be dropped',
     },
+    {
+      long: '--job-id',
+      value: 'ID',
+      text: 'as for weir run: id of the run whose output is looked at',
+    },
     CONFIG,
     PROPERTY,
     { long: '--json', text: 'the same as JSON' },
     VERBOSE,
     HELP,
   ],
-  stopAtWord: true,
+  wordsBeforeJobArguments: 2,
+  refused: [
+    {
+      form: /^-(s|fromSavepoint)$/,
+      answer: 'name the snapshot without an option: weir check-upgrade PATH JOB',
+    },
+    {
+      form: /^-(cm|claimMode|rm|restoreMode|fresh|append|no-rest|q|quiet)$/,
+      answer: 'it is for weir run; nothing is started, claimed or written here',
+    },
+  ],
 };
 
 const JOBMANAGER: OptionSpec = {

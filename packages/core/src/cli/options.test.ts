@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RUN } from './commands.ts';
+import { CHECK_UPGRADE, RUN } from './commands.ts';
 import { parseOptions } from './options.ts';
 import type { ParsedOptions } from './options.ts';
 
@@ -77,4 +77,24 @@ test('options of Flink that have no place here are refused with what to do inste
   assert.match(String(refusal('-c', 'org.Main', 'j.ts')), /no entry class.*--config FILE/);
   assert.match(String(refusal('--detached', 'j.ts')), /there is no cluster/);
   assert.match(String(refusal('-pyfs', 'a.py', 'j.ts')), /not Python/);
+});
+
+test('options may stand anywhere before the arguments of the job, if the command says so', () => {
+  const after2 = (...args: readonly string[]): ParsedOptions =>
+    parseOptions(args, { ...CHECK_UPGRADE, command: 'weir check-upgrade' });
+  for (const words of [
+    ['-p', '3', 'sp', 'job.ts', '--in', 'a'],
+    ['sp', '-p', '3', 'job.ts', '--in', 'a'],
+    ['sp', 'job.ts', '-p3', '--in', 'a'],
+    ['sp', 'job.ts', '--parallelism=3', '--', '--in', 'a'],
+  ]) {
+    const options = after2(...words);
+    assert.equal(options.value('--parallelism'), '3', words.join(' '));
+    assert.deepEqual(options.words, ['sp', 'job.ts', '--in', 'a'], words.join(' '));
+  }
+  const options = after2('sp', 'job.ts', '--in', 'a', '-n', '--json');
+  assert.deepEqual(options.words, ['sp', 'job.ts', '--in', 'a', '-n', '--json']);
+  assert(!options.has('--json'));
+  assert.throws(() => after2('-s', 'sp', 'job.ts'), /-s: name the snapshot without an option/);
+  assert.throws(() => after2('sp', '--nothing', 'job.ts'), /no option --nothing/);
 });

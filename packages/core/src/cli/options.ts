@@ -45,6 +45,11 @@ export interface ParseRules {
   readonly options: readonly OptionSpec[];
   /** Everything from the first word that is no option on is left alone. */
   readonly stopAtWord?: true;
+  /**
+   * Behind so many words come those of the job. The command's own options are taken before, between
+   * and directly behind the words; from the first other one on, or from `--`, all is left alone.
+   */
+  readonly wordsBeforeJobArguments?: number;
   /** Answers for options of Flink that have no place here. */
   readonly refused?: readonly RefusedOption[];
 }
@@ -54,11 +59,8 @@ export function parseOptions(args: readonly string[], rules: ParseRules): Parsed
   const normalized = args.map((word, index) =>
     withoutValue(withTwoDashes(word, rules.options), args[index + 1], rules.options),
   );
-  const all = tokensOf(normalized, rules.options);
-  const firstWord = all.find((token) => token.kind === 'positional');
-  const isCut = rules.stopAtWord === true && firstWord !== undefined;
-  const end = isCut ? firstWord.index : args.length;
-  const tokens = isCut ? tokensOf(normalized.slice(0, end), rules.options) : all;
+  const end = endOfOwn(tokensOf(normalized, rules.options), rules) ?? args.length;
+  const tokens = tokensOf(normalized.slice(0, end), rules.options);
 
   const found = new Map<string, string[]>();
   const words: string[] = [];
@@ -76,8 +78,23 @@ export function parseOptions(args: readonly string[], rules: ParseRules): Parsed
     has: (option) => found.has(bare(option)),
     value: (option) => found.get(bare(option))?.at(-1) ?? null,
     values: (option) => found.get(bare(option)) ?? [],
-    words: isCut ? args.slice(end) : words,
+    words: [...words, ...args.slice(args[end] === '--' ? end + 1 : end)],
   };
+}
+
+/** Where the words begin that are left alone; `null`: nowhere. */
+function endOfOwn(
+  tokens: readonly Token[],
+  { stopAtWord, wordsBeforeJobArguments, options }: ParseRules,
+): number | null {
+  if (stopAtWord === true) return tokens.find(({ kind }) => kind === 'positional')?.index ?? null;
+  let left = wordsBeforeJobArguments ?? Infinity;
+  for (const token of tokens) {
+    const isOwn = token.kind === 'option' && options.some((spec) => nameOf(spec) === token.name);
+    if (left === 0 && !isOwn) return token.index;
+    if (token.kind === 'positional') left--;
+  }
+  return null;
 }
 
 export function usageError(message: string): JobSubmissionError {

@@ -28,7 +28,7 @@ export async function runCommand(
     throw usageError('weir run: name the job to run, as in: weir run job.ts');
   checkCombination(options);
   const parallelism = parallelismOf(options, 'weir run');
-  const jobId = jobIdOf(options);
+  const jobId = givenJobId(options, 'weir run');
 
   const report = startReport(options, environment);
   try {
@@ -131,13 +131,16 @@ function checkCombination(options: ParsedOptions): void {
     throw usageError('weir run: give --json or --quiet, not both');
 }
 
-function jobIdOf(options: ParsedOptions): JobId | null {
+/** `--job-id`; `null`: not given. */
+export function givenJobId(options: ParsedOptions, command: string): JobId | null {
   const text = options.value('--job-id');
   if (text === null) return null;
   const id = text.toLowerCase();
   if (JOB_ID_PATTERN.test(id)) return id as JobId;
   const example = 'fd72014d4c864993a2e5a9287b4a9c5d';
-  throw usageError(`weir run: --job-id ${text}: an id is 32 hexadecimal digits, as in ${example}`);
+  throw usageError(
+    `${command}: --job-id ${text}: an id is 32 hexadecimal digits, as in ${example}`,
+  );
 }
 
 function startReport(options: ParsedOptions, environment: Environment): RunReport {

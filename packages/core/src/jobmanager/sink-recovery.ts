@@ -15,7 +15,7 @@ import { OperatorStateBackend } from '../state/operator/operator-state-backend.t
 import { restoreOperatorState } from '../state/snapshot/restore.ts';
 
 /** Names of a sink's states; the task writes them (taskmanager/operators/sink.ts). */
-const WRITER_STATE = 'writer';
+export const WRITER_STATE = 'writer';
 export const COMMITTABLES_STATE = 'committables';
 
 export interface SinkRecoveryOptions {

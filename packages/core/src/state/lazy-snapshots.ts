@@ -5,7 +5,7 @@
  *
  *   - the first touch of an old item settles it: it is encoded at once into every snapshot that
  *     is being written and has not got it, and takes the present version. One of primitives, which
- *     nobody can change, is only noted, and encoded with the rest: so a record does not wait for it;
+ *     nobody can change, is only noted, and encoded with the rest: no record waits for that;
  *   - a live iterator settles the rest in slices between batches.
  *
  * So an item enters each snapshot exactly once, as it was when the snapshot started. Several may be

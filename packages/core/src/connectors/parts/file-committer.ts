@@ -47,6 +47,12 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     return this.#wrapped(() => this.#statusOf(committable));
   }
 
+  check(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
+    return this.#wrapped(async () => {
+      await this.#lookAround(recovery);
+    });
+  }
+
   recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
     return this.#wrapped(() => this.#recover(recovery));
   }
@@ -56,8 +62,19 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   }
 
   async #recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
-    const { committables, writerStates, attempt, subtasks } = recovery;
     // Everything is looked at before anything is changed: a refused recovery leaves no trace.
+    const { open, parts } = await this.#lookAround(recovery);
+    await this.#publish([...recovery.committables, ...open]);
+    for (const part of parts)
+      if (!part.isFinished && compareAttempts(part.attempt, recovery.attempt) < 0)
+        await this.#context.fileSystem.remove(part.path);
+  }
+
+  /** Part files that are to be finished, and all that are there. */
+  async #lookAround(
+    recovery: SinkRecovery<FileCommittable, FileWriterState>,
+  ): Promise<{ readonly open: readonly PartFileRef[]; readonly parts: readonly PartOnDisk[] }> {
+    const { committables, writerStates, subtasks } = recovery;
     for (const committable of committables)
       if ((await this.#statusOf(committable)) === 'gone') throw lost(committable);
     const open: PartFileRef[] = [];
@@ -67,11 +84,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
       (part) => subtasks === 'all' || subtasks.includes(part.subtask),
     );
     this.#checkAhead(parts, recovery);
-
-    await this.#publish([...committables, ...open]);
-    for (const part of parts)
-      if (!part.isFinished && compareAttempts(part.attempt, attempt) < 0)
-        await this.#context.fileSystem.remove(part.path);
+    return { open, parts };
   }
 
   /**
