@@ -27,6 +27,8 @@ interface NumericOption extends OptionFacts {
   readonly max?: number;
   /** Larger values are lowered to this. */
   readonly cap?: number;
+  /** May stand before the number: `every 5`. */
+  readonly word?: string;
 }
 interface BooleanOption extends OptionFacts {
   readonly type: 'boolean';
@@ -69,7 +71,9 @@ type InputOf<O> =
       ? Duration
       : O extends { readonly type: 'memory' }
         ? number | string
-        : ValueOf<O>);
+        : O extends { readonly word: infer W extends string }
+          ? number | `${W} ${number}`
+          : ValueOf<O>);
 
 /** What `get(key)` gives: durations in milliseconds, sizes in bytes, `null` where not set. */
 export type ConfigValue<K extends ConfigKey> = ValueOf<Options[K]>;

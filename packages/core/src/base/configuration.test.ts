@@ -180,3 +180,16 @@ test('no key is also the older name of another', () => {
   const older = CONFIG_KEYS.flatMap((key) => CONFIG_OPTIONS[key].deprecatedKeys ?? []);
   for (const key of older) assert.equal(Object.hasOwn(CONFIG_OPTIONS, key), false, key);
 });
+
+test('the drill is set as every N, or as N alone', () => {
+  const key = 'weir.checkpoint.drill';
+  for (const text of ['every 5', 'EVERY  5', '5', ' every 5 '])
+    assert.equal(Configuration.fromProperties([`${key}=${text}`]).get(key), 5, text);
+  assert.equal(Configuration.of({ [key]: 'every 3' }).get(key), 3);
+  assert.equal(Configuration.fromProperties([`${key}=0`]).get(key), 0);
+  for (const text of ['every', 'every -1', 'each 5', 'every 5 checkpoints', '1.5'])
+    assert.match(
+      messageOf(() => Configuration.fromProperties([`${key}=${text}`])),
+      /a whole number, at least 0, as in 5 or every 5/,
+    );
+});

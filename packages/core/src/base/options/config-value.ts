@@ -51,8 +51,10 @@ export function describeAllowed(option: ConfigOption): string {
       return `${DURATION_FORMS}${bounds(option)}${none}`;
     case 'memory':
       return `${MEMORY_SIZE_FORMS}${bounds(option)}${none}`;
-    case 'int':
-      return `a whole number${bounds(option)}${none}`;
+    case 'int': {
+      const word = option.word === undefined ? '' : `, as in 5 or ${option.word} 5`;
+      return `a whole number${bounds(option)}${word}${none}`;
+    }
     case 'number':
       return `a number${bounds(option)}${none}`;
   }
@@ -102,11 +104,17 @@ function kebab(text: string): string {
 
 function parseNumeric(option: Numeric, raw: unknown): number | undefined {
   if (typeof raw !== 'string' && typeof raw !== 'number') return undefined;
-  const value = toNumber(option.type, raw);
+  const value = toNumber(option.type, withoutWord(option, raw));
   if (value === null || !Number.isFinite(value)) return undefined;
   if (option.type !== 'number' && !Number.isSafeInteger(value)) return undefined;
   if (value < lowest(option) || value > (option.max ?? Infinity)) return undefined;
   return Math.min(value, option.cap ?? Infinity);
+}
+
+function withoutWord({ word }: Numeric, raw: string | number): string | number {
+  if (word === undefined || typeof raw !== 'string') return raw;
+  const [first = '', ...rest] = raw.trim().split(/\s+/);
+  return first.toLowerCase() === word && rest.length > 0 ? rest.join(' ') : raw;
 }
 
 function toNumber(type: Numeric['type'], raw: string | number): number | null {

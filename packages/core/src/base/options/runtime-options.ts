@@ -195,6 +195,7 @@ export const RUNTIME_OPTIONS = {
     type: 'int',
     default: 0,
     min: 0,
+    word: 'every',
     doc: 'Every so many completed checkpoints one is restored on the side, as a proof; 0: none.',
   },
   'weir.data-dir': {
