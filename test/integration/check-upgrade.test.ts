@@ -126,9 +126,9 @@ test('a file sink that went on after the savepoint is told, as a start would ref
   assert.match(ahead.error, /SINK_AHEAD\]: fileSink has published/);
   const json = await check(data, copy, '--json', plain, 'job.ts');
   const facts = JSON.parse(json.out) as {
-    readonly sinks: readonly { readonly obstacle: object }[];
+    readonly sinks: readonly { readonly obstacle: { readonly code: string } }[];
   };
-  assert.equal((facts.sinks[0]?.obstacle as { readonly code: string }).code, 'SINK_AHEAD');
+  assert.equal(facts.sinks[0]?.obstacle.code, 'SINK_AHEAD');
   assert.equal(json.code, 3);
   assert.deepEqual(await readdir(join(directory, 'out')), before, 'nothing was changed');
 

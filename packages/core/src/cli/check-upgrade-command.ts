@@ -1,6 +1,5 @@
 /** `weir check-upgrade`: whether a job can go on from a snapshot, without starting it. */
 import { fromErrorInfo } from '../base/errors.ts';
-import type { JobId } from '../base/ids.ts';
 import { seededRandom } from '../base/random.ts';
 import { checkUpgrade } from '../jobmanager/check-upgrade.ts';
 import type { PreparedJob } from '../jobmanager/prepare-run.ts';
@@ -40,7 +39,7 @@ export async function checkUpgradeCommand(
     {
       environment: connectorEnvironment(environment),
       allowNonRestored: allowsNonRestored(options, prepared),
-      jobId: jobId ?? (jobIdOf(prepared.jobGraph.jobName) as JobId),
+      jobId: jobId ?? jobIdOf(prepared.jobGraph.jobName),
     },
     snapshot,
     prepared,
