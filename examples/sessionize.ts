@@ -45,9 +45,14 @@ export default job('sessionize', (env) => {
       emits: type<Session>(),
       state: { open: valueState<Session>() },
       onElement(click, context) {
-        const open = context.state.open.value;
+        let open = context.state.open.value;
         // One timer a session: it moves with the last click.
         if (open !== undefined) context.timerService.deleteEventTimeTimer(open.to + gapMs);
+        // Event time lags behind the clicks: the next session may begin before the timer fires.
+        if (open !== undefined && click.at > open.to + gapMs) {
+          context.emit(open);
+          open = undefined;
+        }
         const session: Session = {
           user: click.user,
           from: Math.min(open?.from ?? click.at, click.at),

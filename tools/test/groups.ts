@@ -32,7 +32,7 @@ const MINUTE_MS = 60_000;
 /** Simulated schedules: no unit is so slow, and those of users' jobs change globals meanwhile. */
 const SCHEDULES = [
   'packages/simulation/src/scenarios/*.test.ts',
-  'packages/testing/src/simulate/simulate.test.ts',
+  'packages/testing/src/simulate/{simulate,examples}.test.ts',
 ];
 
 export const GROUPS: readonly Group[] = [

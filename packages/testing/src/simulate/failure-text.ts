@@ -15,6 +15,8 @@ const SUMMARIES: Readonly<Record<SimulationFinding, string>> = {
   'wrong-result': 'other results than without failure',
   'not-deterministic': 'not deterministic: two runs without any failure gave different results',
   'depends-on-parallelism': 'other results at another parallelism, without any failure',
+  'depends-on-order':
+    'other results when records and watermarks come in another order, without any failure',
   'unexpected-result': 'other results than expected, without any failure',
   'job-failed': 'the job failed',
   'job-not-finished': 'the job did not come to its end',

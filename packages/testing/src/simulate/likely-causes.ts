@@ -25,8 +25,9 @@ const PARALLEL_VARIABLE =
   'a variable of the function given to job() counts for one subtask alone: keep it in declared ' +
   'state';
 const ORDER =
-  'records of several subtasks, splits or inputs reach an operator in any order: make the result ' +
-  'independent of it (event time, one split, a key), or compare only what counts (view)';
+  'records of several subtasks, splits or inputs reach an operator in any order, and watermarks, ' +
+  'which fire timers, come at any moment between them: make the result independent of it, or ' +
+  'compare only what counts (view)';
 const PROCESSING_TIME =
   'a result made of the wall clock (ctx.currentProcessingTime, processing-time timers) or of ' +
   'randomness that the simulation cannot see is another one in each run: use event time ' +
@@ -40,10 +41,11 @@ export function likelyCauses({ finding, outcome, uses, keepsState }: Evidence): 
       return clock.length > 0 ? clock : [PROCESSING_TIME];
     case 'depends-on-parallelism':
       return [...clock, PARALLEL_VARIABLE, ORDER];
+    case 'depends-on-order':
+      return [...clock, ORDER];
     case 'wrong-result': {
       const needsRestart = outcome?.plan.faults.some(restartsTasks) ?? false;
-      if (needsRestart) return [CLOSURE, ...clock];
-      return [...clock, ORDER, CLOSURE];
+      return needsRestart ? [CLOSURE, ...clock] : [...clock, ORDER, CLOSURE];
     }
     case 'job-failed':
       return outcome !== null && outcome.plan.faults.length > 0 ? [CLOSURE] : [];

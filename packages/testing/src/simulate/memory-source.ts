@@ -42,6 +42,7 @@ export function memorySource(options: MemorySourceOptions): Source<unknown, Spli
     replay: options.replay,
     createEnumerator: (context, restored) => new Enumerator(options, context, restored),
     createReader: (context) => new Reader(options, context),
+    splitId: ({ number }) => String(number),
     describeSplit: ({ number, next }) => `record ${next} of split ${number}`,
   };
 }

@@ -191,6 +191,21 @@ test('a result that another parallelism changes is found without any failure', a
   assert.match(failure.causes[0] ?? '', /counts for one subtask alone/);
 });
 
+test('a result that depends on when watermarks come is found without any failure', async () => {
+  const timed = orderJob((orders) =>
+    orders
+      .keyBy((order) => order.customer)
+      .process({
+        emits: type<number>(),
+        onElement: (_order, ctx) => ctx.emit(ctx.currentWatermark),
+      }),
+  );
+  const { failure, message } = await failureOf(timed, { input: INPUT, parallelism: 1 });
+  assert.equal(failure.finding, 'depends-on-order');
+  assert.match(message, /come in another order, without any failure/);
+  assert.match(failure.causes[0] ?? '', /watermarks, which fire timers, come at any moment/);
+});
+
 test('a sink that writes at once may repeat records, which is said and not reported', async () => {
   const printed = job('printed', (env) => {
     env.fromCollection(ORDERS, { uid: 'orders' }).print().uid('console');

@@ -192,7 +192,11 @@ class Simulation {
     };
     const run = (plan: RunPlan): Promise<RunOutcome> => runOnce(this.#subject, plan);
     const shortest = await shrink({ outcome, failure: wrong }, run, sameKind);
-    return this.#error('wrong-result', {
+    const { faults, parallelisms } = shortest.outcome.plan;
+    const withoutFault = parallelisms.every((one) => one === 1)
+      ? 'depends-on-order'
+      : 'depends-on-parallelism';
+    return this.#error(faults.length > 0 ? 'wrong-result' : withoutFault, {
       ...shortest.failure,
       outcome: shortest.outcome,
       seed: outcome.plan.seed,

@@ -5,7 +5,8 @@ import type { OutputDifference } from './compare-outputs.ts';
 /**
  * `wrong-result`: after faults, other results than without · `not-deterministic`: other results in
  * two runs without any failure · `depends-on-parallelism`: other results at another parallelism,
- * without any failure · `unexpected-result`: without failure, other results than `expect` says ·
+ * without any failure · `depends-on-order`: the same, when records and watermarks come in another
+ * order · `unexpected-result`: without failure, other results than `expect` says ·
  * `job-failed`: the job failed and could not go on · `job-not-finished`: it did not come to its end
  * · `engine`: Weir broke a promise of its own.
  */
@@ -13,6 +14,7 @@ export type SimulationFinding =
   | 'wrong-result'
   | 'not-deterministic'
   | 'depends-on-parallelism'
+  | 'depends-on-order'
   | 'unexpected-result'
   | 'job-failed'
   | 'job-not-finished'
