@@ -11,20 +11,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { ADMIN, brokerProperties, LOG4J_PROPERTIES } from './broker-properties.ts';
+import { ADMIN, brokerProperties, LOG4J_PROPERTIES, scramUsers } from './broker-properties.ts';
+import type { SecurePorts } from './broker-properties.ts';
+import { makeCertificates } from './certificates.ts';
+import type { Certificates } from './certificates.ts';
 import { kafkaJars } from './jars.ts';
 
 const run = promisify(execFile);
 
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 120_000;
 const TOOL_HEAP = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
 const PROGRAM_HEAP = ['-Xmx1g'];
 const BROKER_HEAP = ['-Xms256m', '-Xmx512m', '-XX:+UseSerialGC', '-Djava.awt.headless=true'];
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qk';
 
+/**
+ * Java in the place of the shell, and beside it one that kills it when the pipe from this process
+ * breaks: so no broker outlives whoever started it, not even by `kill -9`.
+ */
+const TETHERED =
+  'exec 3<&0; (cat <&3; kill -9 $$) >/dev/null 2>&1 & exec java "$@" 3<&- </dev/null';
+
 export interface BrokerOptions {
   /** Users, passwords and rights: everything but the super user must be allowed. */
   readonly acl?: boolean;
+  /** More listeners, with TLS and logins. */
+  readonly secure?: boolean;
   readonly overrides?: Readonly<Record<string, string>>;
   /** Port of a proxy in front of a second listener; the proxy's target is `proxiedPort`. */
   readonly proxyPort?: number;
@@ -35,6 +47,8 @@ export interface Broker {
   readonly port: number;
   readonly address: string;
   readonly proxiedPort: number;
+  /** Only of a broker that was started as `secure`. */
+  readonly secure: SecureListeners | null;
   /** Whether this process started it, and so can kill and restart it. */
   readonly isOwn: boolean;
   /** Runs a class of Kafka's own tools and answers what it prints. */
@@ -49,6 +63,11 @@ export interface Broker {
   stop(): Promise<void>;
 }
 
+export interface SecureListeners {
+  readonly ports: SecurePorts;
+  readonly certificates: Certificates;
+}
+
 /** The broker, or the reason why there is none. */
 export async function startBroker(options: BrokerOptions = {}): Promise<Broker | string> {
   const jars = await kafkaJars();
@@ -61,8 +80,8 @@ export async function startBroker(options: BrokerOptions = {}): Promise<Broker |
   return broker;
 }
 
-function isPlain({ acl, overrides, proxyPort }: BrokerOptions): boolean {
-  return acl !== true && overrides === undefined && proxyPort === undefined;
+function isPlain({ acl, secure, overrides, proxyPort }: BrokerOptions): boolean {
+  return acl !== true && secure !== true && overrides === undefined && proxyPort === undefined;
 }
 
 class RunningBroker implements Broker {
@@ -70,6 +89,7 @@ class RunningBroker implements Broker {
   readonly port: number;
   readonly address: string;
   readonly proxiedPort = 0;
+  readonly secure = null;
   readonly isOwn = false;
   readonly #classPath: string;
 
@@ -111,6 +131,7 @@ class OwnBroker implements Broker {
   readonly isOwn = true;
   port = 0;
   proxiedPort = 0;
+  secure: SecureListeners | null = null;
   readonly #classPath: string;
   readonly #options: BrokerOptions;
   readonly #folder = mkdtempSync(join(tmpdir(), 'weir-kafka-'));
@@ -127,29 +148,34 @@ class OwnBroker implements Broker {
   }
 
   async format(): Promise<void> {
-    const [broker = 0, controller = 0, proxied = 0] = await freePorts(3);
+    const free = await freePorts(6);
+    const [broker = 0, controller = 0, proxied = 0, tls = 0, tlsLogin = 0, login = 0] = free;
     this.port = broker;
     this.proxiedPort = proxied;
-    const { acl = false, overrides = {}, proxyPort = null } = this.#options;
-    const settings = { acl, overrides, proxyPort };
-    const ports = { broker, controller, proxied };
+    const { acl = false, secure = false, overrides = {}, proxyPort = null } = this.#options;
+    const ports = { broker, controller, proxied, secure: { tls, tlsLogin, login } };
+    const certificates = secure ? await makeCertificates(this.#folder) : null;
+    if (certificates !== null) this.secure = { ports: ports.secure, certificates };
+    const settings = { acl, certificates, overrides, proxyPort };
     const properties = brokerProperties(ports, join(this.#folder, 'data'), settings);
     writeFileSync(join(this.#folder, 'server.properties'), properties);
     writeFileSync(join(this.#folder, 'log4j2.properties'), LOG4J_PROPERTIES);
     writeFileSync(join(this.#folder, 'admin.properties'), acl ? adminProperties() : '');
     const format = ['format', '--standalone', '-t', CLUSTER_ID, '-c', this.#path('server')];
-    await runTool(this.#java(TOOL_HEAP, 'kafka.tools.StorageTool', format));
+    const users = secure ? scramUsers() : [];
+    await runTool(this.#java(TOOL_HEAP, 'kafka.tools.StorageTool', [...format, ...users]));
   }
 
   async start(): Promise<void> {
     const args = this.#java(BROKER_HEAP, 'kafka.Kafka', [this.#path('server')]);
-    const child = spawn('java', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const stdio = ['pipe', 'pipe', 'pipe'] as const;
+    const child = spawn('sh', ['-c', TETHERED, 'java', ...args], { stdio: [...stdio] });
     const log = createWriteStream(join(this.#folder, 'broker.log'), { flags: 'a' });
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
     this.#child = child;
-    this.#ended = new Promise((resolve) => child.on('close', resolve));
-    process.once('exit', () => child.kill('SIGKILL'));
+    this.#ended = new Promise((resolve) => child.on('exit', resolve));
+    void this.#ended.then(() => child.stdin.end());
     const limit = Date.now() + START_LIMIT_MS;
     while (!(await answers(this.host, this.port))) {
       if (child.exitCode !== null || Date.now() > limit) {

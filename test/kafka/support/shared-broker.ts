@@ -1,7 +1,7 @@
 /**
- * The brokers that all tests of this folder share: one open, one with users and rights, started
- * when the first test needs it and stopped at the end. Without Java and Maven the tests are skipped
- * loudly; in continuous integration (`CI=true`) that is a failure.
+ * The brokers that all tests of this folder share: one open, one with users and rights, one with
+ * TLS and logins, started when the first test needs it and stopped at the end. Without Java and
+ * Maven the tests are skipped loudly; in continuous integration (`CI=true`) that is a failure.
  */
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -9,7 +9,7 @@ import { startBroker } from '../../../tools/kafka/broker.ts';
 import type { Broker } from '../../../tools/kafka/broker.ts';
 import { KafkaProxy } from '../../../tools/kafka/proxy.ts';
 
-export type BrokerKind = 'open' | 'rights';
+export type BrokerKind = 'open' | 'rights' | 'secure';
 
 /** In front of the second listener of the open broker; forwards until a test says otherwise. */
 let proxy: KafkaProxy | null = null;
@@ -21,6 +21,7 @@ export function sharedProxy(): KafkaProxy {
 
 async function startKind(kind: BrokerKind): Promise<Broker | string> {
   if (kind === 'rights') return startBroker({ acl: true });
+  if (kind === 'secure') return startBroker({ secure: true });
   if (process.env['WEIR_TEST_KAFKA'] !== undefined) return startBroker();
   let port = 0;
   proxy = await KafkaProxy.listen(() => ({ host: '127.0.0.1', port }));

@@ -4,13 +4,16 @@
  * requests and responses are our own, read from one contiguous buffer. A connection that broke is
  * not repaired: whoever holds it opens another.
  */
+import { isIP } from 'node:net';
 import { Connection, Writer } from '@platformatic/kafka';
 import type { ConnectionOptions, Reader } from '@platformatic/kafka';
 import type { Api } from '../wire/api.ts';
 import { WireReader } from '../wire/wire-reader.ts';
 import { WireWriter } from '../wire/wire-writer.ts';
 import { API_VERSIONS } from '../wire/metadata.ts';
-import { brokenAnswer, unreachable, unsupportedVersion } from './kafka-errors.ts';
+import { turnedAway, unreachable } from './connection-errors.ts';
+import type { SecurityInUse } from './connection-errors.ts';
+import { brokenAnswer, unsupportedVersion } from './kafka-errors.ts';
 
 export interface Security {
   /** Options of `tls.connect`: certificates, keys. Present: TLS is used. */
@@ -40,31 +43,58 @@ export function tcpConnect(options: BrokerConnectionOptions): Connect {
       connectTimeout: options.connectTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       maxInflights: 64,
-      ...(options.tls === undefined ? {} : { tls: options.tls, tlsServerName: true }),
+      ...(options.tls === undefined ? {} : { tls: options.tls, ...serverName(options.tls, host) }),
       ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
     });
-    // The promise of `connect` reports the failure; without a listener it would be thrown as well.
-    connection.on('error', () => undefined);
+    // The promise of `connect` reports a failure to connect; what breaks an open connection comes
+    // here alone. Without a listener it would be thrown.
+    let broken: unknown = null;
+    connection.on('error', (error) => {
+      broken = error;
+    });
+    const security = { hasTls: options.tls !== undefined, hasSasl: options.sasl !== undefined };
     try {
       await connection.connect(host, port);
     } catch (error) {
       await connection.close().catch(() => undefined);
-      throw unreachable(`${host}:${port}`, error);
+      throw turnedAway(`${host}:${port}`, error, security);
     }
-    const open = new TcpConnection(connection, `${host}:${port}`);
-    await open.negotiate();
+    const facts = { ...security, brokenBy: () => broken };
+    const open = new TcpConnection(connection, `${host}:${port}`, facts);
+    try {
+      await open.negotiate();
+    } catch (error) {
+      await open.close().catch(() => undefined);
+      throw error;
+    }
     return open;
   };
+}
+
+/** The name that the broker's certificate must have; TLS does not allow it to be an address. */
+function serverName(
+  tls: NonNullable<Security['tls']>,
+  host: string,
+): { readonly tlsServerName: string | boolean } {
+  return { tlsServerName: tls.servername ?? isIP(host) === 0 };
 }
 
 class TcpConnection implements BrokerConnection {
   readonly #connection: Connection;
   readonly #address: string;
+  readonly #facts: SecurityInUse & { readonly brokenBy: () => unknown };
+  /** Whether a request that needs rights was answered. */
+  #isAccepted = false;
   #ranges: ReadonlyMap<number, { readonly min: number; readonly max: number }> = new Map();
 
-  constructor(connection: Connection, address: string) {
+  constructor(
+    connection: Connection,
+    address: string,
+    facts: SecurityInUse & { readonly brokenBy: () => unknown },
+  ) {
     this.#connection = connection;
     this.#address = address;
+    this.#facts = facts;
   }
 
   get isOpen(): boolean {
@@ -104,8 +134,9 @@ class TcpConnection implements BrokerConnection {
         true,
         api.key !== API_VERSIONS.key,
         (error, response) => {
-          if (error !== null && error !== undefined) reject(unreachable(this.#address, error));
-          else resolve(response ?? Buffer.alloc(0));
+          if (error !== null && error !== undefined) return reject(this.#lost(error));
+          this.#isAccepted ||= api.key !== API_VERSIONS.key;
+          resolve(response ?? Buffer.alloc(0));
         },
       );
     });
@@ -116,5 +147,11 @@ class TcpConnection implements BrokerConnection {
         throw brokenAnswer(this.#address, api.name, cause);
       }
     });
+  }
+
+  #lost(error: unknown): Error {
+    const cause = this.#facts.brokenBy() ?? error;
+    if (this.#isAccepted) return unreachable(this.#address, cause);
+    return turnedAway(this.#address, cause, this.#facts);
   }
 }

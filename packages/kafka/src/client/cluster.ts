@@ -179,6 +179,8 @@ export class KafkaCluster {
       const open = await existing.catch(() => null);
       if (open?.isOpen === true) return open;
       if (this.#connections.get(key) === existing) this.#connections.delete(key);
+      // One that logs in anew, as brokers ask after a while, is replaced rather than waited for.
+      void open?.close().catch(() => undefined);
       return this.#connection(host, port, purpose);
     }
     const connecting = this.#options.connect(host, port);

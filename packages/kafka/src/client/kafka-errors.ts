@@ -45,37 +45,6 @@ export class KafkaError extends Error {
   }
 }
 
-export function unreachable(address: string, cause: unknown): KafkaError {
-  const chain = causesOf(cause);
-  const denied = chain.find((error) => /SASL|uthentication/.test(messageOf(error)));
-  if (denied !== undefined)
-    return new KafkaError(
-      `Kafka at ${address} refuses the credentials: ${messageOf(denied)}; check \`sasl\``,
-      { isTransient: false, cause },
-    );
-  const tls = chain.find((error) => /TLS|certificate|self.signed/i.test(messageOf(error)));
-  if (tls !== undefined)
-    return new KafkaError(`Kafka at ${address}: ${messageOf(tls)}; check \`tls\``, {
-      isTransient: false,
-      cause,
-    });
-  const reason = chain.map((error) => messageOf(error)).at(-1) ?? 'no answer';
-  return new KafkaError(`Kafka at ${address} does not answer: ${reason}`, {
-    isTransient: true,
-    cause,
-  });
-}
-
-function causesOf(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let next = error; next !== undefined && next !== null && chain.length < 8;) {
-    chain.push(next);
-    const { errors } = next as { errors?: unknown };
-    next = Array.isArray(errors) ? errors[0] : (next as { cause?: unknown }).cause;
-  }
-  return chain;
-}
-
 export function brokenAnswer(address: string, api: string, cause: unknown): KafkaError {
   return new KafkaError(`Kafka at ${address} answers ${api} in a form this client cannot read`, {
     isTransient: false,
