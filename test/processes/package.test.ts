@@ -6,13 +6,14 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { publicPackages } from '../../tools/build/packages.ts';
 import { codeBlocks } from '../package/code-blocks.ts';
 import { jobsOfPages } from '../package/documented-jobs.ts';
 import { installInto, packPackages, ROOT, userEnvironment } from '../package/installed-package.ts';
 
 const project = mkdtempSync(join(tmpdir(), 'weir-project-'));
 const weir = join(project, 'node_modules/.bin/weir');
-const PACKAGES = ['core', 'kafka', 'testing'];
+const PACKAGES = publicPackages(ROOT, []).map(({ folder }) => folder);
 
 let tarballs: ReadonlyMap<string, string> = new Map();
 
