@@ -20,6 +20,8 @@ import { LazySnapshots } from '../lazy-snapshots.ts';
 import type { MapKey } from '../map-key.ts';
 import { mapKeyOf, withTupleKeys } from '../map-key.ts';
 import { EMPTY, Entry } from './entry.ts';
+import { NumberEntry } from './number-entry.ts';
+import { NUMBER_SLOTS_MAX, NumberTable } from './number-table.ts';
 import { Unmigrated } from './unmigrated.ts';
 
 /** Below that of every snapshot: such an entry counts as outdated, and touching it migrates it. */
@@ -28,6 +30,9 @@ const UNMIGRATED_VERSION = -1;
 /** A step of a snapshot ends after so many entries or bytes. */
 const STEP_ENTRIES = 32;
 const STEP_BYTES = 4096;
+
+/** Before so many entries of numbers were given something else, that says nothing. */
+const MISFITS_MIN = 1000;
 
 /** A `Map` takes no more entries than this. */
 const MAP_ENTRIES_MAX = 2 ** 24 - 1;
@@ -44,7 +49,7 @@ export interface EntryTableOptions {
 
 export class EntryTable {
   /** Entry of the current key; null when it has no state yet, or when no key is current. */
-  current: Entry | null = null;
+  current: Entry | NumberEntry | null = null;
   /** One per slot. */
   readonly states: KeyedStateMeta[] = [];
   readonly #options: EntryTableOptions;
@@ -56,6 +61,11 @@ export class EntryTable {
   readonly #maps: Map<MapKey, Entry>[] = [new Map()];
   #first: Map<MapKey, Entry>;
   #size = 0;
+  /** Entries of nothing but numbers under whole numbers; null until there is one. */
+  #numbers: NumberTable | null = null;
+  #number: NumberEntry | null = null;
+  /** Entries that were of numbers, until they were given something else. */
+  #misfits = 0;
   #key: KeyValue | null = null;
 
   constructor(options: EntryTableOptions) {
@@ -65,7 +75,7 @@ export class EntryTable {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#size + (this.#numbers?.size ?? 0);
   }
 
   get key(): KeyValue {
@@ -75,8 +85,7 @@ export class EntryTable {
 
   /** Makes a key current. */
   select(key: KeyValue): void {
-    const mapKey = mapKeyOf(key);
-    const entry = this.#first.get(mapKey) ?? this.#findBeyondFirst(mapKey);
+    const entry = this.#find(key);
     this.#key = key;
     this.current = entry;
     if (entry !== null && entry.version !== this.#snapshots.version) this.#settleTouched(entry);
@@ -96,7 +105,8 @@ export class EntryTable {
   }
 
   write(slot: number, content: unknown): void {
-    const entry = this.current ?? this.#create();
+    let entry = this.current ?? this.#create(content);
+    if (entry === this.#number && typeof content !== 'number') entry = this.#generalise(entry);
     entry.set(slot, content);
   }
 
@@ -112,21 +122,20 @@ export class EntryTable {
 
   /** Puts in an entry of an earlier snapshot. `false` when the key has one already. */
   insert(key: KeyValue, keyGroup: number, contents: readonly unknown[]): boolean {
-    const mapKey = mapKeyOf(key);
-    if (this.#first.has(mapKey) || this.#findBeyondFirst(mapKey) !== null) return false;
+    if (this.#find(key) !== null) return false;
     const isCurrent = contents.every((content) => !(content instanceof Unmigrated));
     const version = isCurrent ? this.#snapshots.version : UNMIGRATED_VERSION;
-    const entry = new Entry(key, keyGroup, version);
+    const areNumbers = contents.every((it) => typeof it === 'number' || it === EMPTY);
+    const entry = this.#add(areNumbers, { key, keyGroup, version });
     for (const [slot, content] of contents.entries())
       if (content !== EMPTY) entry.set(slot, content);
-    this.#put(mapKey, entry);
     return true;
   }
 
   startSnapshot(output: SectionOutput): KeyedSnapshotCursor {
     this.deselect();
     const source: SnapshotSource = {
-      itemCount: this.#size,
+      itemCount: this.size,
       keyGroups: this.#options.keyGroups,
       settleSome: this.#settleAll(),
       explain: (error, parts) => this.#cannotStore(error, parts),
@@ -136,9 +145,16 @@ export class EntryTable {
 
   /** Settles some entries a call. Entries put in or removed meanwhile need not be seen. */
   #settleAll(): (entriesMax: number) => number {
+    let place = 0;
     let index = 0;
     let entries = this.#first.values();
     return (entriesMax) => {
+      const places = Math.min(entriesMax, STEP_ENTRIES, (this.#numbers?.end ?? 0) - place);
+      if (places > 0) {
+        this.#settleNumbers(place, place + places);
+        place += places;
+        return places;
+      }
       for (;;) {
         const count = this.#settleSome(entries, Math.min(entriesMax, STEP_ENTRIES));
         const next = this.#maps[index + 1];
@@ -147,6 +163,15 @@ export class EntryTable {
         index++;
       }
     };
+  }
+
+  #settleNumbers(first: number, end: number): void {
+    const entry = this.#number!;
+    const { place } = entry;
+    for (entry.place = first; entry.place < end; entry.place++)
+      if (!entry.isEmpty() && entry.version !== this.#snapshots.version) this.#settle(entry);
+    // It may be current.
+    entry.place = place;
   }
 
   #settleSome(entries: Iterator<Entry>, entriesMax: number): number {
@@ -162,7 +187,7 @@ export class EntryTable {
   }
 
   /** Gives the bytes it was encoded into. */
-  #settle(entry: Entry): number {
+  #settle(entry: Entry | NumberEntry): number {
     let sizeBytes = 0;
     if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
     if (this.#snapshots.isWanted(entry.version))
@@ -171,7 +196,7 @@ export class EntryTable {
     return sizeBytes;
   }
 
-  #settleTouched(entry: Entry): void {
+  #settleTouched(entry: Entry | NumberEntry): void {
     if (entry.version === UNMIGRATED_VERSION) this.#migrate(entry);
     if (this.#snapshots.isWanted(entry.version))
       this.#snapshots.addTouched(entry.version, entry.keyGroup, this.#partsOf(entry));
@@ -179,7 +204,7 @@ export class EntryTable {
   }
 
   /** As it is stored; valid until the next. */
-  #partsOf(entry: Entry): readonly unknown[] {
+  #partsOf(entry: Entry | NumberEntry): readonly unknown[] {
     const parts = this.#parts;
     let length = 0;
     parts[length++] = entry.key;
@@ -195,7 +220,7 @@ export class EntryTable {
   }
 
   /** Before anything sees it: neither a record nor a snapshot meets the type of an older job. */
-  #migrate(entry: Entry): void {
+  #migrate(entry: Entry | NumberEntry): void {
     for (let slot = 0; slot < this.states.length; slot++) {
       const content = entry.get(slot);
       if (content instanceof Unmigrated)
@@ -203,13 +228,63 @@ export class EntryTable {
     }
   }
 
-  #create(): Entry {
+  #create(content: unknown): Entry | NumberEntry {
     if (this.#key === null) throw this.#noKey();
     // Zero has two signs, but is one key.
     const key = this.#key === 0 ? 0 : this.#key;
     const keyGroup = keyGroupOf(hashKey(key), this.#options.maxParallelism);
-    const entry = new Entry(key, keyGroup, this.#snapshots.version);
+    const { version } = this.#snapshots;
+    const entry = this.#add(typeof content === 'number', { key, keyGroup, version });
+    this.current = entry;
+    return entry;
+  }
+
+  #find(key: KeyValue): Entry | NumberEntry | null {
+    const numbers = this.#numbers;
+    if (numbers !== null && typeof key === 'number' && (key | 0) === key) {
+      const place = numbers.find(key);
+      if (place >= 0) {
+        const entry = this.#number!;
+        entry.place = place;
+        return entry;
+      }
+      if (this.#size === 0) return null;
+    }
+    const mapKey = mapKeyOf(key);
+    return this.#first.get(mapKey) ?? this.#findBeyondFirst(mapKey);
+  }
+
+  #add(
+    areNumbers: boolean,
+    { key, keyGroup, version }: Pick<Entry, 'key' | 'keyGroup' | 'version'>,
+  ): Entry | NumberEntry {
+    if (areNumbers && typeof key === 'number' && (key | 0) === key && this.#takesNumbers()) {
+      this.#numbers ??= new NumberTable(this.states.length);
+      this.#number ??= new NumberEntry(this.#numbers);
+      this.#number.place = this.#numbers.add(key, keyGroup, version);
+      return this.#number;
+    }
+    const entry = new Entry(key, keyGroup, version);
     this.#put(mapKeyOf(key), entry);
+    return entry;
+  }
+
+  /** Not where most entries would not stay so. */
+  #takesNumbers(): boolean {
+    const size = this.#numbers?.size ?? 0;
+    if (this.#misfits > MISFITS_MIN && this.#misfits > size) return false;
+    return this.states.length <= NUMBER_SLOTS_MAX && this.#numbers?.isFull !== true;
+  }
+
+  /** Puts an object in the place of the entry of numbers that is current. */
+  #generalise(from: NumberEntry): Entry {
+    const { key, keyGroup, version, timerMark } = from;
+    const entry = new Entry(key, keyGroup, version);
+    entry.timerMark = timerMark;
+    for (let slot = 0; slot < this.states.length; slot++) entry.set(slot, from.get(slot));
+    this.#numbers!.remove(from.place);
+    this.#put(mapKeyOf(key), entry);
+    this.#misfits++;
     this.current = entry;
     return entry;
   }
@@ -224,7 +299,11 @@ export class EntryTable {
     this.#size++;
   }
 
-  #remove(entry: Entry): void {
+  #remove(entry: Entry | NumberEntry): void {
+    if (entry instanceof NumberEntry) {
+      this.#numbers!.remove(entry.place);
+      return;
+    }
     const mapKey = mapKeyOf(entry.key);
     for (const map of this.#maps) if (map.delete(mapKey)) break;
     this.#size--;

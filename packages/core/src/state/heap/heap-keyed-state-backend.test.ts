@@ -1,11 +1,19 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KeyValue } from '../../api/functions.ts';
 import { listState, mapState, valueState } from '../../api/state-descriptors.ts';
 import { SerializationError, StateMigrationError } from '../../base/errors.ts';
 import { hashKey, keyGroupOf } from '../../base/key-groups.ts';
 import { readKeyed } from '../snapshot/read-keyed.ts';
 import { restoreKeyed } from '../snapshot/restore.ts';
-import { MemoryOutput, keyedSubtask, memoryEnvironment, takeSnapshot } from '../test-support.ts';
+import type { KeyedSubtask } from '../test-support.ts';
+import {
+  MemoryOutput,
+  finishSnapshot,
+  keyedSubtask,
+  memoryEnvironment,
+  takeSnapshot,
+} from '../test-support.ts';
 
 const DECLARATION = { total: valueState<unknown>() };
 
@@ -139,4 +147,75 @@ test('starting a snapshot leaves no key current, so that nothing is changed unse
   state.total.update(1);
   backend.startSnapshot(new MemoryOutput());
   throws(() => state.total.update(2), /no key is current/);
+});
+
+const COUNTS = { count: valueState<unknown>(), last: valueState<unknown>() };
+
+/** What the keys hold, [count, last] each. */
+function countsOf(
+  { backend, state }: KeyedSubtask<typeof COUNTS>,
+  keys: readonly KeyValue[],
+): unknown[] {
+  return keys.map((key) => {
+    backend.setCurrentKey(key);
+    return [state.count.value, state.last.value];
+  });
+}
+
+test('numbers under whole numbers are kept apart, and become objects when they must', async () => {
+  const subtask = keyedSubtask(COUNTS);
+  const { backend, state } = subtask;
+  const keys: KeyValue[] = [0, -1, 2 ** 31 - 1, 2 ** 31, 'text', 7];
+  for (const key of keys) {
+    backend.setCurrentKey(key);
+    state.count.update(key === 7 ? -0 : Number.NaN);
+  }
+  backend.setCurrentKey(-1);
+  state.last.update({ at: 5 });
+  state.count.update(3);
+  backend.setCurrentKey(-0);
+  state.last.update('here');
+  state.last.clear();
+  const expected = [
+    [Number.NaN, undefined],
+    [3, { at: 5 }],
+    [Number.NaN, undefined],
+    [Number.NaN, undefined],
+    [Number.NaN, undefined],
+    [-0, undefined],
+  ];
+  deepStrictEqual(countsOf(subtask, keys), expected);
+  // A snapshot says nothing of how entries were kept, and may be read into either.
+  const second = keyedSubtask(COUNTS);
+  await restoreKeyed(memoryEnvironment(), second.backend, [takeSnapshot(subtask)]);
+  deepStrictEqual(countsOf(second, keys), expected);
+  strictEqual(second.backend.keyCount, keys.length);
+});
+
+test('what was of numbers when a snapshot began is in it as it was then', async () => {
+  const subtask = keyedSubtask(COUNTS);
+  const { backend, state } = subtask;
+  const keys = Array.from({ length: 5000 }, (_, key) => key);
+  const each = (change: (key: number) => void): void => {
+    for (const key of keys) {
+      backend.setCurrentKey(key);
+      change(key);
+    }
+  };
+  each((key) => state.count.update(key));
+  const output = new MemoryOutput();
+  const cursor = backend.startSnapshot(output);
+  cursor.step(100);
+  each((key) => {
+    if (key % 3 === 0) state.count.clear();
+    else state.count.update(key % 3 === 1 ? 'changed' : -1);
+  });
+  each((key) => state.last.update(key));
+  const second = keyedSubtask(COUNTS);
+  const part = finishSnapshot(subtask, output, cursor);
+  await restoreKeyed(memoryEnvironment(), second.backend, [part]);
+  deepStrictEqual(
+    countsOf(second, keys),
+    keys.map((key) => [key, undefined]),
+  );
 });
