@@ -3,12 +3,15 @@
  * to find. Every one must be found within 500 seeds.
  */
 import { coordinatorBugs } from './coordinator-bugs.ts';
+import { savepointBugs } from './savepoint-bugs.ts';
 import { sinkBugs } from './sink-bugs.ts';
 import { stateBugs } from './state-bugs.ts';
 import { storageBugs } from './storage-bugs.ts';
 
 export interface PlantedBug {
   readonly name: string;
+  /** The one that finds it; default: random jobs under random faults. */
+  readonly scenario?: string;
   /** Puts it in; the result takes it out again. */
   plant(): () => void;
 }
@@ -18,4 +21,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...stateBugs,
   ...sinkBugs,
   ...storageBugs,
+  ...savepointBugs,
 ];

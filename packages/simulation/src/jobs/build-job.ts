@@ -34,6 +34,8 @@ export interface JobWorld {
   readonly exactlyOnce: boolean;
   /** Event time is restored: parallelism stays, and no input was ever left out as idle. */
   readonly keepsEventTime: boolean;
+  /** Of the job, when it is built; 1 if not given. */
+  version?(): number;
   /** Chance that a fragile function throws; changes with the faults. */
   fragility(): number;
   violated(message: string): void;
@@ -146,6 +148,8 @@ class OperatorBuilder {
         return this.#join();
       case 'rules':
         return this.#rules();
+      case 'versioned':
+        return this.#versioned();
     }
   }
 
@@ -216,6 +220,34 @@ class OperatorBuilder {
             const { key } = context;
             const id = stepOf.windowId(name, key, end, sum);
             context.emit({ id, key, ts: timestamp, counts: [] });
+          },
+        }),
+    );
+  }
+
+  /** What each version of the job finds in the state was brought to it once, by its migration. */
+  #versioned(): Stream {
+    const { name } = this.#spec;
+    const version = this.#world.version?.() ?? 1;
+    const migrate = { 1: (stored: number) => stored + 1 };
+    const form = valueState<number>({
+      default: version,
+      ...(version === 1 ? {} : { version, migrate }),
+    });
+    return this.#placed(
+      this.#first()
+        .keyBy((value) => value.key)
+        .process({
+          emits: record,
+          state: { form },
+          onElement: (value, context) => {
+            const found = context.state.form.value;
+            if (found !== version)
+              this.#world.violated(
+                `version ${version} of the job finds state of version ${found} in ${name}`,
+              );
+            context.state.form.update(version);
+            context.emit(this.#renamed(value));
           },
         }),
     );

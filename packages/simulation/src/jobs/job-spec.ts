@@ -39,7 +39,9 @@ export type OperatorKind =
   | 'all'
   | 'union'
   | 'join'
-  | 'rules';
+  | 'rules'
+  /** Keyed state that a later version of the job declares in another form. */
+  | 'versioned';
 
 export interface OperatorSpec {
   readonly type: 'operator';

@@ -49,7 +49,7 @@ export async function runBatch({ scenario, first, count, bug }: Batch): Promise<
   // Each attempt builds its job anew and looks up where; one frame is all it reads of a stack.
   Error.stackTraceLimit = 1;
   try {
-    return await runSeeds(scenarioNamed(scenario), first, count);
+    return await runSeeds(scenarioNamed(planted?.scenario ?? scenario), first, count);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     remove();

@@ -13,6 +13,7 @@ import type { Draw, SchedulePlan } from './plan.ts';
 import type { SavepointPlan } from './savepoint-story.ts';
 import type { Scenario } from './scenario.ts';
 
+const VERSIONED: ReadonlySet<OperatorSpec['kind']> = new Set(['map', 'filter', 'aggregate']);
 const NOTHING: readonly FaultType[] = [];
 /** No bits turned around, and no leader that comes back: neither leaves a promise to be checked. */
 const FAILURES: readonly FaultType[] = [
@@ -150,10 +151,13 @@ function drawSavepoint(scenario: SavepointScenario, draw: Draw): SchedulePlan {
   });
   const plan = drawPlan(draw, { settings, allowed: scenario.allowed });
   const stop = pick(random, scenario.stops);
-  const job = stop === 'drain' ? withoutWindows(plan.job) : plan.job;
+  const versioned = withVersions(plan.job, random);
+  const job = stop === 'drain' ? withoutWindows(versioned) : versioned;
   return {
     ...plan,
     job,
+    // The run after the savepoint may be of another version of the job.
+    moods: { ...plan.moods, shortcuts: { sharesPlans: false, plainChains: true } },
     sequences: scenario.sequences?.(random) ?? [],
     savepoint: {
       stop,
@@ -164,6 +168,17 @@ function drawSavepoint(scenario: SavepointScenario, draw: Draw): SchedulePlan {
       parallelism: random.int(2) === 0 ? (plan.parallelisms[0] ?? 1) : 1 + random.int(4),
     },
   };
+}
+
+/** Some operators get state with a version, which the run after the savepoint declares anew. */
+function withVersions(job: JobSpec, random: Random): JobSpec {
+  const streams = job.streams.map((stream): SourceSpec | OperatorSpec => {
+    if (stream.type !== 'operator') return stream;
+    const isReplaced =
+      VERSIONED.has(stream.kind) || (stream.kind === 'count' && random.int(2) === 0);
+    return isReplaced ? { ...stream, kind: 'versioned' } : stream;
+  });
+  return { ...job, streams };
 }
 
 /** A window that is drained fires with what it has, and again with the rest. */

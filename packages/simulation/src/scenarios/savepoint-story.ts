@@ -10,6 +10,7 @@ import { filesBelow } from '../checks/check-output.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { ProcessEnd } from '../engine/simulated-process.ts';
 import type { Supervisor } from '../engine/supervisor.ts';
+import type { OuterSystem } from '../jobs/outer-system.ts';
 
 export interface SavepointPlan {
   /** `null`: the job goes on. */
@@ -25,6 +26,12 @@ export interface SavepointPlan {
   readonly parallelism: number;
 }
 
+interface StoryWorld {
+  readonly machine: Machine;
+  readonly supervisor: Supervisor;
+  readonly outer: Pick<OuterSystem<unknown>, 'unfinished'>;
+}
+
 export const SAVEPOINTS = '/savepoints';
 /** How long a user waits for an answer, and between two attempts. */
 const PATIENCE_MS = 150;
@@ -37,14 +44,21 @@ export class SavepointStory {
   #files: ReadonlyMap<string, Uint8Array> | null = null;
   #startedFrom: string | null = null;
   #isStopped = false;
+  readonly #outer: Pick<OuterSystem<unknown>, 'unfinished'>;
   /** Complete savepoints, and starts from one. */
   taken = 0;
   starts = 0;
 
-  constructor(plan: SavepointPlan, machine: Machine, supervisor: Supervisor) {
+  constructor(plan: SavepointPlan, world: StoryWorld) {
     this.#plan = plan;
-    this.#machine = machine;
-    this.#supervisor = supervisor;
+    this.#machine = world.machine;
+    this.#supervisor = world.supervisor;
+    this.#outer = world.outer;
+  }
+
+  /** Of the job: whoever goes on from the savepoint has changed it meanwhile. */
+  get version(): number {
+    return this.starts > 0 ? 2 : 1;
   }
 
   begin(): void {
@@ -101,6 +115,7 @@ export class SavepointStory {
     if (stopped === undefined || (status !== 'ALREADY_FINISHED' && status !== 'FAILED')) return;
     this.#isStopped = true;
     this.starts++;
+    if (status === 'ALREADY_FINISHED') this.#checkCommitted(stopped);
     const path = this.#plan.isMoved ? this.#moved(stopped) : stopped;
     this.#machine.world.note('user', `goes on from ${path}`);
     this.#supervisor.order = { restorePath: path, parallelism: this.#plan.parallelism };
@@ -111,6 +126,15 @@ export class SavepointStory {
       };
       void remember();
     }
+  }
+
+  /** A job that has finished leaves nothing to be committed. */
+  #checkCommitted(savepoint: string): void {
+    for (const { id, state } of this.#outer.unfinished())
+      this.#machine.world.check(
+        state !== 'prepared',
+        () => `the job was stopped with ${savepoint}, and transaction ${id} is not committed`,
+      );
   }
 
   /** At once, as the user's disk is not that of the schedule. */

@@ -75,7 +75,7 @@ class Schedule {
   readonly #fragility = { chance: 0 };
   readonly #supervisor: Supervisor;
   readonly #options: ScheduleOptions;
-  readonly #story: SavepointStory | null;
+  #story: SavepointStory | null = null;
 
   constructor(options: ScheduleOptions) {
     const { seed, keepsTrace = false, scenario = RANDOM, change = (plan) => plan } = options;
@@ -118,6 +118,7 @@ class Schedule {
           new Set(parallelisms).size === 1 &&
           plan.savepoint === null &&
           !job.streams.some(hasIdleness),
+        version: () => this.#story?.version ?? 1,
         fragility: () => this.#fragility.chance,
         violated: (message) => world.violated(message),
         sinkOf: (spec) => this.#sinkOf(spec),
@@ -129,7 +130,11 @@ class Schedule {
     this.#story =
       plan.savepoint === null
         ? null
-        : new SavepointStory(plan.savepoint, this.#machine, this.#supervisor);
+        : new SavepointStory(plan.savepoint, {
+            machine: this.#machine,
+            supervisor: this.#supervisor,
+            outer: this.#outer,
+          });
   }
 
   async run(): Promise<ScheduleResult> {
