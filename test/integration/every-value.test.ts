@@ -78,6 +78,7 @@ function keeping(options: {
           map: mapState<string, unknown>(),
         },
         onElement({ kind, index, value }, { state }) {
+          if (index < 0) return;
           if (state.list.get().length === 0) {
             state.value.update(value);
             state.list.add(value);
@@ -96,26 +97,27 @@ function keeping(options: {
   });
 }
 
-const TWICE = [...ALL, ...KINDS.map((kind, index) => carried(kind, index + KINDS.length))];
+const SECOND = KINDS.map((kind, index) => carried(kind, index + KINDS.length));
+/** Of no interest: while they are read two checkpoints complete, one of them begun after all. */
+const PAUSE = [-6, -5, -4, -3, -2, -1].map((index) => carried('dates', index));
 
 test('keyed state holds every value through a checkpoint and a restart', async () => {
   const checked: string[] = [];
   let hasFailed = false;
   const { events } = await runCheckpointed(
     keeping({
-      records: TWICE,
+      records: [...ALL, ...PAUSE, ...SECOND],
       checked,
       step: 3,
       onRead({ index }) {
-        // All that was stored is in a complete checkpoint by now.
-        if (index !== KINDS.length || hasFailed) return;
+        if (index !== -1 || hasFailed) return;
         hasFailed = true;
         throw new Error('once');
       },
     }),
   );
-  const restored = eventsOf(events, 'restarting').length;
-  assert.equal(restored, 1);
+  const restarts = eventsOf(events, 'restarting');
+  assert.equal(restarts.length, 1, restarts.map(({ error }) => error.message).join('\n'));
   assert.deepEqual(new Set(checked), new Set(KINDS));
 });
 
@@ -144,7 +146,7 @@ test('a savepoint holds every value', async (t) => {
   );
   await stopped.promise;
   const checked: string[] = [];
-  await runCheckpointed(keeping({ records: TWICE, checked }), {
+  await runCheckpointed(keeping({ records: [...ALL, ...SECOND], checked }), {
     restorePath: path,
     parallelism: 2,
   });
