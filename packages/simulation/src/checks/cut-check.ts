@@ -11,7 +11,7 @@ import { messageOf } from '@weir/core/internal/base/errors';
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import type { JobSpec, OperatorSpec, SinkSpec, SourceSpec } from '../jobs/job-spec.ts';
 import type { OuterSystem } from '../jobs/outer-system.ts';
-import { countOperator, countSource, inputsOf } from '../jobs/recount.ts';
+import { countOperator, inputsOf } from '../jobs/recount.ts';
 import type { Counted } from '../jobs/recount.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
 import type { World } from '../world/world.ts';
@@ -19,6 +19,7 @@ import { difference } from './difference.ts';
 import { promisedRecords } from './promised-records.ts';
 import type { SnapshotContents } from './snapshot-contents.ts';
 import { readContents } from './snapshot-contents.ts';
+import { recordsRead } from './source-positions.ts';
 import { checkState, heldBack } from './state-check.ts';
 
 export interface CutCheckOptions {
@@ -31,11 +32,6 @@ export interface CutCheckOptions {
   readonly isAligned: boolean;
   /** Results are published but once. */
   readonly exactlyOnce: boolean;
-}
-
-interface Position {
-  readonly id: string;
-  readonly next: number;
 }
 
 export class CutCheck {
@@ -75,23 +71,15 @@ export class CutCheck {
     }
   }
 
-  /** What the positions in the snapshot say was read: of a split that is in none of them, all. */
   #sourceRead(
     checkpointId: number,
     spec: SourceSpec,
-    { operators, enumerators }: SnapshotContents,
+    contents: SnapshotContents,
   ): readonly Counted[] {
-    const inReaders = operators.get(spec.name)?.lists.get('splits')?.flat() ?? [];
-    const waiting = enumerators.get(spec.name) ?? [];
-    const next = new Map<string, number>();
-    for (const split of [...inReaders, ...(waiting as unknown[])] as Position[]) {
-      this.#options.world.check(
-        !next.has(split.id),
-        () => `checkpoint ${checkpointId} holds split ${split.id} of ${spec.name} twice`,
-      );
-      next.set(split.id, split.next);
-    }
-    return countSource(spec, (id) => next.get(id) ?? Infinity);
+    const read = recordsRead(spec, contents);
+    if (typeof read !== 'string') return read;
+    this.#options.world.violated(`checkpoint ${checkpointId}: source ${spec.name} ${read}`);
+    return [];
   }
 
   #operatorMade(

@@ -38,14 +38,14 @@ test('counted records are those before the barrier, no more and no fewer', () =>
     ['a', 1],
     ['b', 2],
   ]);
-  assert.equal(faultOf('count', contents({ count: 2, seen })), null);
+  assert.equal(faultOf('count', contents({ count: 2, total: 2, seen })), null);
   const behind = new Map(seen).set('c', 3);
   assert.match(
-    String(faultOf('count', contents({ count: 3, seen: behind }))),
+    String(faultOf('count', contents({ count: 3, total: 3, seen: behind }))),
     /behind the barrier/,
   );
-  assert.equal(faultOf('count', contents({ count: 3, seen: behind }), false), null);
-  assert.match(String(faultOf('count', contents({ count: 1, seen }))), /counted 1/);
+  assert.equal(faultOf('count', contents({ count: 3, total: 3, seen: behind }), false), null);
+  assert.match(String(faultOf('count', contents({ count: 1, total: 2, seen }))), /counted 1/);
 });
 
 test('a window that waits has its records and its timer', () => {

@@ -34,8 +34,12 @@ export function checkState(
       return checkWindows(spec, first, stored);
     case 'hold':
       return checkHeld(first, stored);
+    case 'session':
+      return checkSession(first, stored);
     case 'buffer':
       return checkBuffered(first, stored);
+    case 'owners':
+      return checkOwners(first, stored);
     case 'rules':
       return checkRules(second, stored);
     default:
@@ -49,7 +53,7 @@ export function heldBack(
   state: OperatorContents,
 ): { readonly ids: ReadonlySet<string>; readonly windows: ReadonlySet<string> | null } {
   const ids = new Set<string>();
-  if (kind === 'hold') for (const { id } of heldIn(state)) ids.add(id);
+  if (kind === 'hold' || kind === 'session') for (const { id } of heldIn(state)) ids.add(id);
   if (kind === 'buffer') for (const { id } of bufferedIn(state)) ids.add(id);
   if (kind !== 'window') return { ids, windows: null };
   const windows = new Set<string>();
@@ -64,7 +68,7 @@ function checkCount(input: readonly Counted[], { state, isExact }: StoredState):
     const numbers = (states.seen ?? new Map()) as ReadonlyMap<string, number>;
     seen.push(...numbers.keys());
     if (!isExact) continue;
-    if (states.count !== numbers.size)
+    if (states.count !== numbers.size || states.total !== numbers.size)
       return `counted ${String(states.count)} under key ${String(key)}, of ${numbers.size} records`;
     if (new Set(numbers.values()).size !== numbers.size)
       return `gave a number twice under key ${String(key)}`;
@@ -128,6 +132,27 @@ function checkHeld(input: readonly Counted[], { state, isExact }: StoredState): 
       return `holds records under key ${String(key)} with ${domains} of its 2 timers`;
   }
   return isExact ? notOf(input, heldIn(state)) : null;
+}
+
+/** The one timer that was not taken back, while there is something to give away. */
+function checkSession(input: readonly Counted[], { state, isExact }: StoredState): string | null {
+  const timers = new Map<string, number[]>();
+  for (const { key, domain, timestamp } of state.timers)
+    if (domain === 'processing')
+      timers.set(String(key), [...(timers.get(String(key)) ?? []), timestamp]);
+  for (const { key, states } of state.rows) {
+    const set = (timers.get(String(key)) ?? []).join();
+    const due = typeof states.due === 'number' ? String(states.due) : '';
+    if (set !== due) return `has timers [${set}] under key ${String(key)}, not [${due}]`;
+  }
+  return isExact ? notOf(input, heldIn(state)) : null;
+}
+
+/** Of all subtasks together, since each writes on a part of what all of them were given. */
+function checkOwners(input: readonly Counted[], { state, isExact }: StoredState): string | null {
+  const owners = (state.lists.get('owners') ?? []).flat() as string[];
+  const fault = difference(idsOf(input), owners, isExact);
+  return fault === null ? null : `${fault} in its union state`;
 }
 
 function checkBuffered(input: readonly Counted[], { state, isExact }: StoredState): string | null {

@@ -9,6 +9,8 @@ import type { WireMessage } from '@weir/core/internal/network/frame';
 import { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import type { ProtocolObserver } from '../checks/protocol-observer.ts';
 import type { Life } from '../world/life.ts';
+import type { MessageMood } from '../world/message-line.ts';
+import { Partitions } from '../world/partitions.ts';
 import { SimulatedClock } from '../world/simulated-clock.ts';
 import type { ClockPace, WallClock } from '../world/simulated-clock.ts';
 import { SimulatedFileSystem } from '../world/simulated-file-system.ts';
@@ -50,6 +52,8 @@ export class Machine {
   readonly disk: MemoryFileSystem;
   readonly wall: WallClock = { offsetMs: 0 };
   readonly observer: ProtocolObserver;
+  readonly messages: MessageMood = { loss: 0, duplication: 0, lateness: 0 };
+  readonly partitions: Partitions = new Partitions();
   readonly #crashes: Random;
 
   constructor({ world, moods, observer }: MachineOptions) {
@@ -79,6 +83,7 @@ export class Machine {
       // No slower than checkpoints can bear.
       slowness: Math.min([1, 1, 10, 100][random.int(4)] as number, 20 / moods.link.latencyMs),
       capacity: moods.linkCapacity,
+      partitions: this.partitions,
       copy: {
         copy: (message: WireMessage): WireMessage => {
           if (!moods.encodesFrames) return message;

@@ -2,7 +2,8 @@
  * The slots of one simulated process: a life for each thread, with the engine's own executor and
  * exchange in it, and links between them. What production does with worker threads
  * (cluster/slot-threads.ts) is done here: a thread that dies is reported and replaced, its links
- * are new with it, and messages to and from it keep their order as long as it lives.
+ * are new with it, and messages to and from it keep their order as long as it lives, but for those
+ * that the protocol can do without.
  */
 import type { JobId } from '@weir/core/internal/base/ids';
 import { WeirError } from '@weir/core/internal/base/errors';
@@ -16,6 +17,7 @@ import { TaskExecutor } from '@weir/core/internal/taskmanager/task-executor';
 import type { BuiltJob, TaskSettings } from '@weir/core/internal/taskmanager/task/task-environment';
 import { copyPlain } from '../world/copy-plain.ts';
 import { Life } from '../world/life.ts';
+import { MessageLine } from '../world/message-line.ts';
 import { SimulatedLink } from '../world/simulated-link.ts';
 import type { LinkOptions } from '../world/simulated-link.ts';
 import type { Machine } from './machine.ts';
@@ -34,12 +36,12 @@ export interface SimulatedSlotsOptions {
 
 interface SlotThread {
   readonly life: Life;
+  readonly slot: number;
   readonly exchange: DataExchange;
   readonly executor: TaskExecutor;
   readonly link: LinkOptions;
-  /** The last message on its way to the thread, and from it. */
-  lastSent: number;
-  lastReceived: number;
+  readonly toThread: MessageLine;
+  readonly fromThread: MessageLine;
   isLost: boolean;
   wakeUp(): void;
 }
@@ -67,7 +69,7 @@ export class SimulatedSlots {
     this.#options.machine.observer.sentToTask(message);
     if (thread.isLost) return;
     const copy = copyPlain(message);
-    this.#post(thread, labelOf(message), () => thread.executor.handle(copy));
+    thread.toThread.send(copy, labelOf(copy), () => thread.executor.handle(copy));
   }
 
   /** The thread dies at once; its process learns of it and puts another in its place. */
@@ -80,7 +82,7 @@ export class SimulatedSlots {
     thread.life.end();
     for (const [peer, other] of this.#threads.entries())
       if (peer !== slot && !other.isLost)
-        this.#post(other, `unlink ${slot}`, () => other.exchange.removeLink(slot));
+        other.toThread.post(`unlink ${slot}`, () => other.exchange.removeLink(slot));
     world.schedule(process, 1 + this.#latency(), `slot ${slot} lost`, () => {
       this.#spawn(slot);
       for (let peer = 0; peer < this.#threads.length; peer++)
@@ -124,11 +126,12 @@ export class SimulatedSlots {
     });
     const thread: SlotThread = {
       life,
+      slot,
       exchange,
       executor,
       link: machine.linkOptions(name),
-      lastSent: world.now,
-      lastReceived: world.now,
+      toThread: this.#line(life, null, slot),
+      fromThread: this.#line(process, slot, null),
       isLost: false,
       wakeUp: () => executor.wakeUp(),
     };
@@ -136,12 +139,10 @@ export class SimulatedSlots {
   }
 
   #receive(thread: SlotThread, message: JobManagerMessage): void {
-    const { machine, process } = this.#options;
-    const { world, observer } = machine;
+    const { observer } = this.#options.machine;
     const copy = copyPlain(message);
     observer.sentByTask(copy);
-    thread.lastReceived = Math.max(thread.lastReceived + 1e-6, world.now + this.#latency());
-    world.schedule(process, thread.lastReceived - world.now, labelOf(copy), () => {
+    thread.fromThread.send(copy, labelOf(copy), () => {
       if (thread.isLost) return;
       observer.receivedFromTask(copy);
       this.#options.received(copy);
@@ -163,17 +164,22 @@ export class SimulatedSlots {
     const other = this.#threads[peer] as SlotThread;
     const [mine, theirs] = SimulatedLink.pair(world, [fresh, other], fresh.link);
     fresh.exchange.addLink(peer, mine);
-    this.#post(other, `link ${slot}`, () => {
+    other.toThread.post(`link ${slot}`, () => {
       other.exchange.removeLink(slot);
       other.exchange.addLink(slot, theirs);
     });
   }
 
-  /** Messages to a thread keep their order. */
-  #post(thread: SlotThread, label: string, deliver: () => void): void {
-    const { world } = this.#options.machine;
-    thread.lastSent = Math.max(thread.lastSent + 1e-6, world.now + this.#latency());
-    world.schedule(thread.life, thread.lastSent - world.now, label, deliver);
+  /** `null`: the JobManager. */
+  #line(receiver: Life, from: number | null, to: number | null): MessageLine {
+    const { machine } = this.#options;
+    return new MessageLine(machine.world, {
+      mood: machine.messages,
+      random: this.#random,
+      receiver,
+      latencyMs: () => this.#latency(),
+      heldUntil: () => machine.partitions.heldUntil(from, to),
+    });
   }
 
   #latency(): number {

@@ -3,6 +3,7 @@
  * can leave some out while everything else stays. Each seed switches on a random part of them.
  */
 import type { Random } from '@weir/core/internal/base/random';
+import type { Direction } from '../world/partitions.ts';
 
 export type Fault =
   /** SIGKILL: what was written stays, synced or not. */
@@ -21,6 +22,23 @@ export type Fault =
   /** Somebody starts the job once more while it runs. */
   | { readonly type: 'secondRun'; readonly at: number }
   | { readonly type: 'clog'; readonly at: number; readonly forMs: number }
+  /** A thread hears nothing, or is not heard. */
+  | {
+      readonly type: 'partition';
+      readonly at: number;
+      readonly forMs: number;
+      readonly slot: number;
+      readonly direction: Direction;
+    }
+  /** Messages about checkpoints are lost, come twice, come late; chances of each. */
+  | {
+      readonly type: 'messages';
+      readonly at: number;
+      readonly forMs: number;
+      readonly loss: number;
+      readonly duplication: number;
+      readonly lateness: number;
+    }
   | {
       readonly type: 'slowDisk';
       readonly at: number;
@@ -67,6 +85,8 @@ export type FaultType = Fault['type'];
 type Draw = (random: Random, at: number) => Fault;
 
 const chance = (random: Random): number => 0.002 * 2 ** random.int(5);
+const messageChance = (random: Random): number =>
+  random.int(2) === 0 ? 0 : 0.05 * 2 ** random.int(4);
 const span = (random: Random): number => 20 + random.int(400);
 
 const DRAWS: Readonly<Record<FaultType, Draw>> = {
@@ -82,6 +102,21 @@ const DRAWS: Readonly<Record<FaultType, Draw>> = {
   }),
   secondRun: (_random, at) => ({ type: 'secondRun', at }),
   clog: (random, at) => ({ type: 'clog', at, forMs: span(random) }),
+  partition: (random, at) => ({
+    type: 'partition',
+    at,
+    forMs: span(random),
+    slot: random.int(4),
+    direction: random.int(2) === 0 ? 'to' : 'from',
+  }),
+  messages: (random, at) => ({
+    type: 'messages',
+    at,
+    forMs: span(random) * 2,
+    loss: messageChance(random),
+    duplication: messageChance(random),
+    lateness: messageChance(random),
+  }),
   slowDisk: (random, at) => ({
     type: 'slowDisk',
     at,

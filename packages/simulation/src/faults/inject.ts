@@ -49,6 +49,17 @@ function carryOut(fault: Fault, targets: FaultTargets): (() => void) | null {
     case 'clog':
       link.cloggedUntil = Math.max(link.cloggedUntil, machine.world.now + fault.forMs);
       return null;
+    case 'partition':
+      machine.partitions.cut(fault.slot, fault.direction, machine.world.now + fault.forMs);
+      return null;
+    case 'messages': {
+      const undos = (['loss', 'duplication', 'lateness'] as const).map((name) =>
+        whileSet(machine.messages, name, fault[name], 0),
+      );
+      return () => {
+        for (const undo of undos) undo();
+      };
+    }
     case 'slowDisk':
       return whileSet(disk, 'slowness', fault.factor, 1);
     case 'diskErrors':

@@ -10,6 +10,8 @@ import {
   listState,
   mapState,
   operatorListState,
+  reducingState,
+  unionListState,
   valueState,
 } from '@weir/core/internal/api/state-descriptors';
 import type { DataStream } from '@weir/core/internal/api/streams/data-stream';
@@ -21,6 +23,9 @@ import type {
 import { monotonousTimestamps } from '@weir/core/internal/api/watermarks';
 import type { Sink } from '@weir/core/internal/api/sink';
 import type { Random } from '@weir/core/internal/base/random';
+import { fileSource } from '@weir/core/internal/connectors/file-source';
+import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
+import { inputFolder } from './input-files.ts';
 import type { JobSpec, OperatorSpec, SinkSpec, SourceSpec } from './job-spec.ts';
 import { addToWindow, stepOf } from './recount.ts';
 import type { WindowSum } from './recount.ts';
@@ -66,14 +71,23 @@ export function buildJob(spec: JobSpec, world: JobWorld): Job {
 
 function fromSource(env: StreamExecutionEnvironment, spec: SourceSpec): Stream {
   const { name, parallelism, idlenessMs } = spec;
-  return env.fromSource(simulatedSource(spec), {
+  const options = {
     uid: name,
     watermarks: monotonousTimestamps<SimulatedRecord>(
       (value) => value.ts,
       idlenessMs === null ? {} : { idleness: idlenessMs },
     ),
     ...(parallelism === null ? {} : { parallelism }),
+  };
+  if (spec.reader === 'simulated') return env.fromSource(simulatedSource(spec), options);
+  const files = fileSource({
+    path: inputFolder(spec),
+    format: ndjson<SimulatedRecord>(),
+    // About as fast as the simulated source.
+    rate: (1000 * spec.burst) / spec.pauseMs,
+    splitSizeBytes: 100 * spec.keys,
   });
+  return env.fromSource(files, options);
 }
 
 class OperatorBuilder {
@@ -142,8 +156,12 @@ class OperatorBuilder {
         return this.#window();
       case 'hold':
         return this.#hold();
+      case 'session':
+        return this.#session();
       case 'buffer':
         return this.#buffer();
+      case 'owners':
+        return this.#owners();
       case 'join':
         return this.#join();
       case 'rules':
@@ -164,11 +182,13 @@ class OperatorBuilder {
             count: valueState({ default: 0 }),
             watermark: valueState({ default: -Infinity }),
             seen: mapState<string, number>(),
+            total: reducingState((a: number, b: number) => a + b),
           },
           onElement: (value, context) => {
             const { count, watermark, seen } = context.state;
             const n = count.value + 1;
             count.update(n);
+            context.state.total.add(1);
             this.#checkWatermark(watermark.value, context.currentWatermark);
             watermark.update(context.currentWatermark);
             if (this.#world.exactlyOnce && seen.has(value.id))
@@ -272,6 +292,67 @@ class OperatorBuilder {
           onTimer: (_timestamp, context) => {
             for (const value of context.state.held.get()) context.emit(this.#renamed(value));
             context.state.held.clear();
+          },
+        }),
+    );
+  }
+
+  /** Holds records until none has come for a while: each takes back the timer of the one before. */
+  #session(): Stream {
+    const { name, size } = this.#spec;
+    return this.#placed(
+      this.#first()
+        .keyBy((value) => value.key)
+        .process({
+          emits: record,
+          state: { held: listState<SimulatedRecord>(), due: valueState<number>() },
+          onElement: (value, context) => {
+            if (context.currentWatermark > END_OF_TIME) return context.emit(this.#renamed(value));
+            const { held, due } = context.state;
+            const { timerService } = context;
+            held.add(value);
+            if (due.value !== undefined) timerService.deleteProcessingTimeTimer(due.value);
+            due.update(timerService.currentProcessingTime + size);
+            timerService.registerProcessingTimeTimer(due.value ?? 0);
+            timerService.registerEventTimeTimer(END_OF_TIME);
+          },
+          onTimer: (timestamp, context) => {
+            const { held, due } = context.state;
+            if (timestamp === END_OF_TIME)
+              context.timerService.deleteProcessingTimeTimer(due.value ?? 0);
+            else if (timestamp !== due.value)
+              this.#world.violated(`a timer of ${name} fired that had been taken back`);
+            for (const value of held.get()) context.emit(this.#renamed(value));
+            held.clear();
+            due.clear();
+          },
+        }),
+    );
+  }
+
+  /** Every subtask is given the ids of all at a restore, beside those of its own keys. */
+  #owners(): Stream {
+    const { name } = this.#spec;
+    return this.#placed(
+      this.#first()
+        .keyBy((value) => value.key)
+        .process({
+          emits: record,
+          state: { seen: mapState<string, number>(), owners: unionListState<string>() },
+          onElement: (value, context) => {
+            const { seen, owners } = context.state;
+            if (this.#world.exactlyOnce) {
+              const known = new Map<string, number>();
+              for (const id of owners.get()) known.set(id, (known.get(id) ?? 0) + 1);
+              for (const id of [...seen.keys(), value.id])
+                if (known.get(id) !== (id === value.id ? undefined : 1))
+                  this.#world.violated(
+                    `${id} is ${known.get(id) ?? 0} times in the union state of ${name}`,
+                  );
+            }
+            seen.put(value.id, 1);
+            owners.add(value.id);
+            context.emit(this.#renamed(value));
           },
         }),
     );

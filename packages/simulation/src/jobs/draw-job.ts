@@ -18,7 +18,7 @@ const RECORDS_MAX = 400;
 /** Of the records of one source: a longer run would only repeat itself. */
 const DURATION_MS_MAX = 800;
 /** These hold records back, or mix their order: what follows cannot rely on event time. */
-export const UNTIMED: ReadonlySet<OperatorKind> = new Set(['hold', 'buffer']);
+export const UNTIMED: ReadonlySet<OperatorKind> = new Set(['hold', 'session', 'buffer']);
 
 export interface JobLimits {
   /** Windows need that no record comes twice. */
@@ -45,7 +45,9 @@ export function drawJob(random: Random, limits: JobLimits): JobSpec {
 }
 
 function withoutLateRecords(stream: SourceSpec | OperatorSpec): SourceSpec | OperatorSpec {
-  return stream.type === 'source' ? { ...stream, idlenessMs: null, assignment: 'first' } : stream;
+  return stream.type === 'source'
+    ? { ...stream, idlenessMs: null, assignment: 'first', reader: 'simulated' }
+    : stream;
 }
 
 function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
@@ -72,6 +74,7 @@ function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
     parallelism: random.int(3) === 0 ? 1 + random.int(3) : null,
     idlenessMs: random.int(3) === 0 ? 20 + random.int(100) : null,
     assignment: random.int(2) === 0 ? 'first' : 'asked',
+    reader: random.int(3) === 0 ? 'files' : 'simulated',
   };
 }
 
@@ -87,12 +90,17 @@ const KINDS: readonly OperatorKind[] = [
   'window',
   'window',
   'hold',
+  'session',
   'buffer',
+  'owners',
   'all',
   'union',
   'join',
   'rules',
 ];
+
+/** Their size is a time. */
+const LONG: ReadonlySet<OperatorKind> = new Set(['hold', 'session', 'window']);
 
 function drawOperator(
   random: Random,
@@ -120,7 +128,7 @@ function drawOperator(
       random.int(6)
     ] as OperatorSpec['partition'],
     startsChain: random.int(4) === 0,
-    size: kind === 'hold' || kind === 'window' ? 5 + random.int(120) : 1 + random.int(8),
+    size: LONG.has(kind) ? 5 + random.int(120) : 1 + random.int(8),
   };
   const counted = recount({ name: '', streams: [...streams, operator], sinks: [], chaining: true });
   if (counted.streams.at(-1)!.length <= RECORDS_MAX) streams.push(operator);

@@ -23,6 +23,8 @@ export interface SourceSpec {
    * one, whoever asks.
    */
   readonly assignment: 'first' | 'asked';
+  /** `files`: the splits are files, read by the engine's own source. */
+  readonly reader: 'simulated' | 'files';
 }
 
 export type OperatorKind =
@@ -35,7 +37,9 @@ export type OperatorKind =
   | 'aggregate'
   | 'window'
   | 'hold'
+  | 'session'
   | 'buffer'
+  | 'owners'
   | 'all'
   | 'union'
   | 'join'
@@ -52,7 +56,7 @@ export interface OperatorSpec {
   readonly parallelism: number | null;
   readonly partition: 'none' | 'rebalance' | 'shuffle' | 'rescale';
   readonly startsChain: boolean;
-  /** Size of a window, of a buffer, length of a hold. */
+  /** Size of a window, of a buffer, length of a hold or a session. */
   readonly size: number;
 }
 

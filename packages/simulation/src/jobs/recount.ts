@@ -40,9 +40,7 @@ export function recount(job: JobSpec): Recount {
   const streams: (readonly Counted[])[] = [];
   for (const spec of job.streams)
     streams.push(
-      spec.type === 'source'
-        ? countSource(spec, () => Infinity)
-        : countOperator(spec, inputsOf(spec, streams)),
+      spec.type === 'source' ? countSource(spec) : countOperator(spec, inputsOf(spec, streams)),
     );
   return { streams };
 }
@@ -55,13 +53,9 @@ export function inputsOf(
   return inputs.map((input) => streams[input] ?? []);
 }
 
-/** The first records of each split, as many as `read` tells. */
-export function countSource(
-  { splits, keys }: SourceSpec,
-  read: (splitId: string) => number,
-): readonly Counted[] {
+export function countSource({ splits, keys }: SourceSpec): readonly Counted[] {
   return splits.flatMap(({ id, count, firstTs, stepTs }) =>
-    Array.from({ length: Math.min(count, read(id)) }, (_record, index) => ({
+    Array.from({ length: count }, (_record, index) => ({
       id: `${id}:${index}`,
       key: hashOf(`${id}:${index}`) % keys,
       ts: firstTs + index * stepTs,

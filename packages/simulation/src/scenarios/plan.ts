@@ -9,7 +9,7 @@ import { drawFaults, FAULT_TYPES } from '../faults/fault-plan.ts';
 import type { Fault, FaultType } from '../faults/fault-plan.ts';
 import { drawJob, durationMs } from '../jobs/draw-job.ts';
 import type { JobSpec } from '../jobs/job-spec.ts';
-import { drawSettings } from './draw-settings.ts';
+import { drawSettings, withSettings } from './draw-settings.ts';
 import type { DrawnSettings } from './draw-settings.ts';
 import type { EventStep, Sequence } from './moments.ts';
 import type { SavepointPlan } from './savepoint-story.ts';
@@ -44,8 +44,8 @@ export interface PlanLimits {
 
 /** A random job under random faults. */
 export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
-  const { allowed = FAULT_TYPES, settings = drawSettings(draw('settings')) } = limits;
-  const { exactlyOnce } = settings;
+  const { allowed = FAULT_TYPES, settings: given = drawSettings(draw('settings')) } = limits;
+  const { exactlyOnce } = given;
   const jobRandom = draw('job');
   const { operatorsMax = 2 + jobRandom.int(6) } = limits;
   const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax });
@@ -53,6 +53,7 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   // Most faults should fall while the job runs.
   const healAt = 50 + Math.floor(durationMs(drawn) * (0.3 + 1.2 * swarm.next()));
   const faults = drawFaults(draw('faults'), { healAt, allowed });
+  const settings = faults.some(losesMessages) ? withSettings(given, SHORT_TIMEOUT) : given;
   const refusesFiles = settings.commitsAtEnd || faults.some(isZombie);
   return {
     settings,
@@ -66,6 +67,13 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
     outerLatencyMs: [0.1, 1, 10][swarm.int(3)] as number,
     parallelisms: drawParallelisms(swarm),
   };
+}
+
+/** A checkpoint of which a message is lost ends by its time-out, and the next waits for it. */
+const SHORT_TIMEOUT = { 'execution.checkpointing.timeout': 5000 };
+
+function losesMessages(fault: Fault): boolean {
+  return fault.type === 'messages' && fault.loss > 0;
 }
 
 export function isZombie(fault: Fault): boolean {

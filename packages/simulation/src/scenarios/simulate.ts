@@ -2,6 +2,7 @@
  * One schedule: what a scenario draws from a seed is run to the end and checked.
  */
 import type { Sink } from '@weir/core/internal/api/sink';
+import type { Random } from '@weir/core/internal/base/random';
 import { fileSink } from '@weir/core/internal/connectors/file-sink';
 import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
 import { checkOutput } from '../checks/check-output.ts';
@@ -16,6 +17,7 @@ import { buildJob } from '../jobs/build-job.ts';
 import type { JobSpec, SinkSpec } from '../jobs/job-spec.ts';
 import { OuterSystem } from '../jobs/outer-system.ts';
 import type { OuterMood } from '../jobs/outer-system.ts';
+import { writeInputs } from '../jobs/input-files.ts';
 import { plainSink } from '../jobs/plain-sink.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
 import { transactionSink } from '../jobs/transaction-sink.ts';
@@ -36,6 +38,10 @@ export interface ScheduleOptions {
   readonly wantsTrace?: boolean;
   /** Changes what the scenario draws: leaves faults out, adds one at an event. */
   readonly change?: (plan: SchedulePlan) => SchedulePlan;
+  /** In the place of random numbers: who tries all there is to choose. */
+  readonly root?: Random;
+  /** Asked before each event for a fault that is to happen there. */
+  readonly beforeEvent?: () => Fault | null;
 }
 
 export interface ScheduleResult {
@@ -79,7 +85,8 @@ class Schedule {
 
   constructor(options: ScheduleOptions) {
     const { seed, keepsTrace = false, scenario = RANDOM, change = (plan) => plan } = options;
-    const world = new World({ seed, keepsTrace });
+    const { root } = options;
+    const world = new World({ seed, keepsTrace, ...(root === undefined ? {} : { root }) });
     const plan = change(scenario.draw((label) => world.random(label)));
     this.#options = options;
     this.#world = world;
@@ -143,6 +150,7 @@ class Schedule {
     const targets = this.#targets();
     injectFaults(faults, targets);
     const stepsDone = watchMoments(world, sequences, targets);
+    await writeInputs(this.#machine.disk, this.#plan.job);
     this.#story?.begin();
     this.#supervisor.start();
     const failure = await this.#runToEnd();
@@ -182,7 +190,13 @@ class Schedule {
   async #runToEnd(): Promise<string | null> {
     const world = this.#world;
     let atEvent = this.#plan.atEvent;
+    const { beforeEvent } = this.#options;
+    let asked = -1;
     const isOver = (): boolean => {
+      // Once for each event: what was cancelled happens to nobody.
+      const fault = world.eventCount === asked ? null : (beforeEvent?.() ?? null);
+      asked = world.eventCount;
+      if (fault !== null) injectNow(fault, { ...this.#targets(), healAt: Infinity });
       if (atEvent !== null && world.eventCount >= atEvent.event) {
         const targets = { ...this.#targets(), healAt: Infinity };
         for (const fault of atEvent.faults) injectNow(fault, targets);

@@ -8,6 +8,7 @@ import type { DataLink } from '@weir/core/internal/network/data-exchange';
 import { isNumbered } from '@weir/core/internal/network/frame';
 import type { WireMessage } from '@weir/core/internal/network/frame';
 import type { Life } from './life.ts';
+import type { Partitions } from './partitions.ts';
 import type { World } from './world.ts';
 
 export interface LinkMood {
@@ -19,6 +20,7 @@ export interface LinkMood {
 /** One of the two threads that a link connects. */
 export interface LinkOwner {
   readonly life: Life;
+  readonly slot: number;
   wakeUp(): void;
 }
 
@@ -35,6 +37,7 @@ export interface LinkOptions {
   /** Numbered frames under way at most; more are refused, and nothing else ever is. */
   readonly capacity: number;
   readonly copy: MessageCopy;
+  readonly partitions: Partitions;
 }
 
 export class SimulatedLink implements DataLink {
@@ -67,7 +70,7 @@ export class SimulatedLink implements DataLink {
   }
 
   send(message: WireMessage): boolean {
-    const { random, mood, slowness, capacity, copy } = this.#options;
+    const { random, mood, slowness, capacity, copy, partitions } = this.#options;
     if (takesRoom(message)) {
       if (this.#underWay >= capacity) return false;
       this.#underWay++;
@@ -78,6 +81,7 @@ export class SimulatedLink implements DataLink {
     const earliest = Math.max(
       now + random.next() * 2 * mood.latencyMs * slowness,
       mood.cloggedUntil,
+      partitions.heldUntil(this.#owner.slot, peer.#owner.slot),
     );
     this.#lastArrival = Math.max(this.#lastArrival + 1e-6, earliest);
     this.#world.schedule(peer.#owner.life, this.#lastArrival - now, labelOf(message), () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Life } from './life.ts';
+import { Partitions } from './partitions.ts';
 import { SimulatedLink } from './simulated-link.ts';
 import { World } from './world.ts';
 
@@ -62,13 +63,14 @@ test('what nobody catches is a violation, and ends the run', async () => {
 
 test('what takes no room in a link takes none from numbered frames', async () => {
   const world = newWorld();
-  const owner = { life: new Life('a', 0), wakeUp: (): void => undefined };
+  const owner = { life: new Life('a', 0), slot: 0, wakeUp: (): void => undefined };
   const [link, peer] = SimulatedLink.pair(world, [owner, owner], {
     mood: { latencyMs: 1, cloggedUntil: 0 },
     random: world.random('link'),
     slowness: 1,
     capacity: 1,
     copy: { copy: (message) => message },
+    partitions: new Partitions(),
   });
   const connection = { consumerAttempt: { epoch: 1, counter: 1 }, subscribe: 0 };
   const credit = { type: 'credit', channelId: 0, connection, credit: 1 } as const;
