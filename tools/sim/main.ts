@@ -8,6 +8,10 @@
  *   --seed N --shrink          its failure with as few faults as it needs
  *   --seed N --every-event     once for each of its events, with a fault there
  *     [--fault TYPE]           kill (default), powerFailure, killSlot, suspend, …
+ *   --exhaustive               all choices of a small world, within bounds
+ *     [--deaths N]             of process, machine or thread in one world; default 1
+ *     [--deviations N]         messages late or early, answers lost; default 1
+ *     [--worlds N]             stop after so many
  *   --bugs [--seeds N]         how many of N seeds find each planted bug
  *     [--only TEXT]            of those with this in their name
  *     [--quick]                each only until a seed has found it
@@ -18,6 +22,7 @@ import { parseArgs } from 'node:util';
 import { PLANTED_BUGS } from '../../packages/simulation/src/bugs/planted-bugs.ts';
 import type { Fault } from '../../packages/simulation/src/faults/fault-plan.ts';
 import type { Batch, BatchResult, Failure } from '../../packages/simulation/src/scenarios/batch.ts';
+import { explore } from '../../packages/simulation/src/scenarios/exhaustive/explore.ts';
 import { faultAtEveryEvent } from '../../packages/simulation/src/scenarios/every-event.ts';
 import { scenarioNamed, SCENARIOS } from '../../packages/simulation/src/scenarios/scenarios.ts';
 import { shrink } from '../../packages/simulation/src/scenarios/shrink.ts';
@@ -43,6 +48,10 @@ const { values } = parseArgs({
     shrink: { type: 'boolean', default: false },
     'every-event': { type: 'boolean', default: false },
     fault: { type: 'string', default: 'kill' },
+    exhaustive: { type: 'boolean', default: false },
+    deaths: { type: 'string', default: '1' },
+    deviations: { type: 'string', default: '1' },
+    worlds: { type: 'string' },
     bugs: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
@@ -173,6 +182,30 @@ async function runEveryEvent(seed: number): Promise<number> {
   return failures.length;
 }
 
+async function runExhaustive(): Promise<number> {
+  const startedAt = performance.now();
+  const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(0);
+  const faults: readonly Fault[] = [
+    { type: 'kill', at: 0 },
+    { type: 'powerFailure', at: 0 },
+    { type: 'killSlot', at: 0, slot: 0 },
+  ];
+  const result = await explore({
+    bounds: { crashes: Number(values.deaths), deviations: Number(values.deviations), faults },
+    worldsMax: Number(values.worlds ?? Infinity),
+    progress: (worlds) => console.log(`${worlds} worlds in ${seconds()} s`),
+  });
+  for (const { unusual, message, trace } of result.failures)
+    console.log(`${trace.join('\n')}\nchoices ${unusual.join(' ')}: ${message}`);
+  console.log(
+    `${result.worlds} worlds of ${(result.events / result.worlds).toFixed(0)} events and up to ` +
+      `${result.choicesMax} choices, with ${values.deaths} deaths and ${values.deviations} ` +
+      `deviations at most, in ${seconds()} s; ${result.isComplete ? 'all' : 'not all'} tried; ` +
+      `${result.failures.length} failures`,
+  );
+  return result.failures.length;
+}
+
 async function runOne(seed: number): Promise<number> {
   const options = {
     seed,
@@ -192,6 +225,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const count = Number(values.seeds ?? (values.bugs ? 500 : 100));
+  if (values.exhaustive) return runExhaustive();
   if (values.bugs) return runBugs(Number(values.first), count);
   if (values.seed === undefined) return runSeeds(Number(values.first), count);
   return values['every-event'] ? runEveryEvent(Number(values.seed)) : runOne(Number(values.seed));

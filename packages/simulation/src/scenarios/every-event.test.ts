@@ -6,7 +6,7 @@ import { SHORT } from './short.ts';
 
 const KILL: Fault = { type: 'kill', at: 0 };
 const POWER: Fault = { type: 'powerFailure', at: 0 };
-/** Short, and of different kinds: files and transactions, counts and windows, one thread and two. */
+/** Short, of different kinds: files and transactions, counts and windows, one thread and two. */
 const TRIED: readonly (readonly [seed: number, fault: Fault])[] = [
   [4, KILL],
   [4, POWER],
