@@ -61,7 +61,7 @@ export class MemoryFileSystem implements FileSystem {
   /** What a power failure right now would certainly leave of a file; `null`: perhaps nothing. */
   survives(path: string): Uint8Array | null {
     let node: Node = this.#root;
-    for (const name of path.split('/').filter((part) => part !== '')) {
+    for (const name of namesOf(path)) {
       const next: Node | undefined = node.kind === 'directory' ? node.durable.get(name) : undefined;
       if (next === undefined) return null;
       node = next;
@@ -89,7 +89,7 @@ export class MemoryFileSystem implements FileSystem {
 
   async makeDirectory(path: string): Promise<void> {
     let directory = this.#root;
-    for (const name of path.split('/').filter((part) => part !== '')) {
+    for (const name of namesOf(path)) {
       let next = directory.entries.get(name);
       if (next === undefined) {
         next = newDirectory(this.#wallTime());
@@ -216,7 +216,7 @@ export class MemoryFileSystem implements FileSystem {
 
   #find(path: string): Node | null {
     let node: Node = this.#root;
-    for (const name of path.split('/').filter((part) => part !== '')) {
+    for (const name of namesOf(path)) {
       const next: Node | undefined = node.kind === 'directory' ? node.entries.get(name) : undefined;
       if (next === undefined) return null;
       node = next;
@@ -237,6 +237,11 @@ export class MemoryFileSystem implements FileSystem {
     if (node.kind === 'file') throw storageErrorFromErrno(action, path, 'ENOTDIR');
     return node;
   }
+}
+
+function namesOf(path: string): readonly string[] {
+  const names = path.split('/');
+  return names.includes('') ? names.filter((name) => name !== '') : names;
 }
 
 function newFile(modifiedAt: number): FileNode {

@@ -36,8 +36,12 @@ export function parseUserPath(text: string, workingDirectory: string): string | 
   }
 }
 
+/** A slash before another one, before `.` or `..`, or at the end. */
+const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/;
+
 /** Removes `.`, `..`, doubled and trailing slashes. */
 function normalizePath(path: string): string {
+  if (path.startsWith('/') && !NOT_NORMAL.test(path)) return path;
   const parts: string[] = [];
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue;

@@ -34,6 +34,8 @@ export interface SnapshotDataTarget {
 
 /** Fewer, larger writes: a section is often only some hundred bytes. */
 const WRITE_BUFFER_BYTES = 64 * 1024;
+/** And the whole state of a subtask is often no more than that. */
+const FIRST_BUFFER_BYTES = 1024;
 /** Flink's limit for state that is kept on the JobManager; more would burden its memory. */
 export const MEMORY_STATE_BYTES_MAX: number = 5 * 1024 * 1024;
 
@@ -63,7 +65,8 @@ class DataSink implements SnapshotDataSink {
   readonly #target: SnapshotDataTarget;
   readonly #path: string;
   readonly #isInMemory: boolean;
-  #buffer: Buffer;
+  readonly #bufferBytesMax: number;
+  #buffer: Buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   #buffered = 0;
   #writer: FileWriter | null = null;
   #checksum = 0;
@@ -74,7 +77,7 @@ class DataSink implements SnapshotDataSink {
     this.#target = target;
     this.#path = joinPath(target.location, target.fileName);
     this.#isInMemory = isMemoryLocation(target.location);
-    this.#buffer = Buffer.allocUnsafe(Math.max(target.inlineBytesMax, WRITE_BUFFER_BYTES));
+    this.#bufferBytesMax = Math.max(target.inlineBytesMax, WRITE_BUFFER_BYTES);
   }
 
   get offset(): number {
@@ -84,10 +87,9 @@ class DataSink implements SnapshotDataSink {
   async write(bytes: Uint8Array): Promise<void> {
     this.#checksum = crc32(bytes, this.#checksum);
     this.#offset += bytes.byteLength;
-    if (this.#buffered + bytes.byteLength > this.#buffer.byteLength) {
-      if (this.#isInMemory) this.#growBuffer();
-      else return this.#writeToFile(bytes);
-    }
+    const needed = this.#buffered + bytes.byteLength;
+    if (needed > this.#bufferBytesMax && !this.#isInMemory) return this.#writeToFile(bytes);
+    if (needed > this.#buffer.byteLength) this.#growBuffer(needed);
     this.#buffer.set(bytes, this.#buffered);
     this.#buffered += bytes.byteLength;
   }
@@ -124,8 +126,8 @@ class DataSink implements SnapshotDataSink {
     if (bytes.byteLength > 0) await this.#writer.write(bytes);
   }
 
-  #growBuffer(): void {
-    if (this.#offset > MEMORY_STATE_BYTES_MAX) {
+  #growBuffer(needed: number): void {
+    if (this.#isInMemory && this.#offset > MEMORY_STATE_BYTES_MAX) {
       throw new CheckpointDeclinedError(
         `the state of one subtask is larger than ${MEMORY_STATE_BYTES_MAX} bytes, too much for ` +
           'checkpoints in memory; set execution.checkpointing.storage: filesystem and ' +
@@ -133,7 +135,7 @@ class DataSink implements SnapshotDataSink {
         { details: { fileName: this.#target.fileName, sizeBytesMax: MEMORY_STATE_BYTES_MAX } },
       );
     }
-    const grown = Buffer.allocUnsafe(Math.max(this.#offset, this.#buffer.byteLength * 2));
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.byteLength * 2));
     grown.set(this.#buffer.subarray(0, this.#buffered));
     this.#buffer = grown;
   }

@@ -108,10 +108,19 @@ function toJson(value: unknown, binary: BinaryPart): unknown {
     binary.sizeBytes += value.byteLength;
     return { $bytes: [offset, value.byteLength] };
   }
-  if (Array.isArray(value)) return value.map((item) => toJson(item, binary));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, toJson(item, binary)]),
-  );
+  return toJsonParts(value, binary);
+}
+
+/** Copied only where something within is written in another way. */
+function toJsonParts(value: object, binary: BinaryPart): unknown {
+  let copy: Record<string, unknown> | null = null;
+  for (const [key, item] of Object.entries(value)) {
+    const json = toJson(item, binary);
+    if (json === item) continue;
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+    copy[key] = json;
+  }
+  return copy ?? value;
 }
 
 function toJsonNumber(value: number): unknown {
@@ -121,7 +130,6 @@ function toJsonNumber(value: number): unknown {
 
 function fromJson(value: unknown, binary: Uint8Array): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => fromJson(item, binary));
   if ('$bigint' in value) return BigInt(String(value.$bigint));
   if ('$number' in value) return Number(value.$number);
   if ('$bytes' in value) {
@@ -129,7 +137,11 @@ function fromJson(value: unknown, binary: Uint8Array): unknown {
     // A copy: the handle may outlive the rest of a large file.
     return new Uint8Array(binary.subarray(offset, offset + sizeBytes));
   }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, fromJson(item, binary)]),
-  );
+  // In place, since it was just parsed.
+  const parts = value as Record<string, unknown>;
+  for (const key of Object.keys(parts)) {
+    const part = parts[key];
+    if (typeof part === 'object' && part !== null) parts[key] = fromJson(part, binary);
+  }
+  return parts;
 }
