@@ -24,8 +24,12 @@ export function locationOfCaller<O extends object>(
   map?: MapLocation,
 ): string | null {
   const holder: { stack?: string } = {};
+  const { stackTraceLimit } = Error;
+  // One frame is all that is read.
+  Error.stackTraceLimit = Math.min(1, stackTraceLimit);
   // Only its identity counts: frames down to this function's are left out of the trace.
   Error.captureStackTrace(holder, owner[method] as () => void);
+  Error.stackTraceLimit = stackTraceLimit;
   const frame = parseFrame(holder.stack?.split('\n')[1] ?? '');
   const mapped = frame === null || map === undefined ? frame : map(frame);
   if (mapped === null) return null;

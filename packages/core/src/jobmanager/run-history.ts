@@ -21,6 +21,7 @@ export interface TaskFacts {
 export class RunHistory {
   readonly #wallTime: () => number;
   readonly #tasks = new Map<SubtaskKey, TaskFacts>();
+  #latest: readonly Execution[] = [];
   #statusTimes: Readonly<Partial<Record<JobStatus, number>>>;
 
   constructor(wallTime: () => number) {
@@ -43,14 +44,19 @@ export class RunHistory {
 
   /** The present executions, whether changed or not. */
   update(executions: readonly Execution[]): void {
-    for (const { ref, state, attemptNumber } of executions) {
+    const before = this.#latest;
+    this.#latest = executions;
+    for (const [index, execution] of executions.entries()) {
+      // As it was at the last event, like nearly all.
+      if (execution === before[index]) continue;
+      const { ref, state, attemptNumber } = execution;
       const key = subtaskKey(ref.vertexId, ref.subtask);
       const known = this.#tasks.get(key);
       const isKnown = known !== undefined && isSameAttempt(known.execution.attempt, ref.attempt);
       if (isKnown && known.state === state) continue;
-      const before = isKnown ? known : { times: {}, metrics: null };
-      const times = { ...before.times, [state]: this.#wallTime() };
-      const { metrics } = before;
+      const facts = isKnown ? known : { times: {}, metrics: null };
+      const times = { ...facts.times, [state]: this.#wallTime() };
+      const { metrics } = facts;
       this.#tasks.set(key, { execution: ref, state, attemptNumber, times, metrics });
     }
   }

@@ -111,11 +111,12 @@ export class JobExecution {
 
   /** Every subtask runs or has finished, but not all have: a checkpoint can be triggered. */
   get isAllRunning(): boolean {
-    const states = this.executions().map((execution) => execution.state);
-    return (
-      states.every((state) => state === 'RUNNING' || state === 'FINISHED') &&
-      states.includes('RUNNING')
-    );
+    let hasRunning = false;
+    for (const { state } of this.#executions.values()) {
+      if (state === 'RUNNING') hasRunning = true;
+      else if (state !== 'FINISHED') return false;
+    }
+    return hasRunning;
   }
 
   /** The present executions: vertices in topological order, then by subtask. */
