@@ -1,6 +1,6 @@
 /**
- * How long a result of an exactly-once job stays unseen beyond the checkpoint interval. The job runs
- * as `weir run` runs it: on a thread of its own, with its checkpoints synced to disk.
+ * How long a result of an exactly-once job stays unseen beyond the checkpoint interval. The job
+ * runs as `weir run` runs it: on a thread of its own, with its checkpoints synced to disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { job, runJob } from '@weir/core';

@@ -28,7 +28,10 @@ interface BrokerPlace {
 
 /** How to reach the cluster, checked when source or sink is made: wrong text is refused at once. */
 export interface ClusterFactory {
-  open(environment: ConnectorEnvironment): KafkaCluster;
+  open(
+    environment: ConnectorEnvironment,
+    options?: { readonly connectTimeoutMaxMs: number },
+  ): KafkaCluster;
 }
 
 export function clusterFactory(
@@ -45,19 +48,21 @@ export function clusterFactory(
     tls,
     sasl,
   } = options;
-  const settings = { clientId, connectTimeoutMs, requestTimeoutMs };
   const security = {
     ...(tls === undefined ? {} : { tls }),
     ...(sasl === undefined ? {} : { sasl }),
   };
   return {
-    open: ({ clock }) =>
-      new KafkaCluster({
+    open: ({ clock }, { connectTimeoutMaxMs } = { connectTimeoutMaxMs: Infinity }) => {
+      const limitMs = Math.min(connectTimeoutMs, connectTimeoutMaxMs);
+      const settings = { clientId, connectTimeoutMs: limitMs, requestTimeoutMs, ...security };
+      return new KafkaCluster({
         bootstrap,
         clock,
         retryForMs,
-        connect: connect ?? tcpConnect({ ...settings, ...security }),
-      }),
+        connect: connect ?? tcpConnect(settings),
+      });
+    },
   };
 }
 

@@ -5,7 +5,9 @@
 import { ConfigurationError, TwoPhaseCommitSink } from '@weir/core';
 import type {
   CommitterContext,
+  ConnectorEnvironment,
   Sink,
+  SinkOuterFacts,
   SinkWriterContext,
   TransactionalCommitter,
   TransactionalWriter,
@@ -14,6 +16,7 @@ import type { Connect } from './client/broker-connection.ts';
 import { clusterFactory } from './connection-options.ts';
 import type { ClusterFactory, KafkaConnectionOptions } from './connection-options.ts';
 import type { KafkaSerializer } from './formats/serde.ts';
+import { askAboutTransactions } from './outer-facts.ts';
 import type { Compression } from './records/compression.ts';
 import type { KafkaCommittable } from './sink/committable.ts';
 import { PlainKafkaWriter } from './sink/plain-writer.ts';
@@ -123,6 +126,10 @@ class ExactlyOnceKafkaSink<T> extends TwoPhaseCommitSink<T, OpenTransaction, Kaf
       reuseAfterCommits: options.reuseAfterCommits ?? 16,
       onUnresolvedCommit: options.onUnresolvedCommit ?? 'fail',
     };
+  }
+
+  askOuterSystem(environment: ConnectorEnvironment): Promise<SinkOuterFacts> {
+    return askAboutTransactions(this.#cluster, environment, this.transactionTimeoutMs);
   }
 
   protected override connectWriter(

@@ -8,6 +8,7 @@ import type { Connect } from './client/broker-connection.ts';
 import { clusterFactory } from './connection-options.ts';
 import type { KafkaConnectionOptions } from './connection-options.ts';
 import type { KafkaDeserializer } from './formats/serde.ts';
+import { askAboutRetention } from './outer-facts.ts';
 import { KafkaEnumerator } from './source/kafka-enumerator.ts';
 import type { KafkaEnumeratorOptions } from './source/kafka-enumerator.ts';
 import { KafkaSourceReader } from './source/kafka-source-reader.ts';
@@ -90,6 +91,7 @@ export function kafkaSource<T>(
     createReader: (context) => new KafkaSourceReader(context, cluster.open(context), reader),
     describeSplit: describeKafkaSplit,
     splitId,
+    askOuterSystem: (environment) => askAboutRetention(cluster, environment, topics),
   };
 }
 

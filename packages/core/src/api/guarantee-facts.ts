@@ -3,6 +3,23 @@
  * `Source` and `Sink` do not ask for. A connector that knows one carries it as a property of the
  * same name.
  */
+import type { ConnectorEnvironment } from './source.ts';
+
+/** What a sink's outer system allows. */
+export interface SinkOuterFacts {
+  /** The longest transaction time-out it takes; `null`: not known. */
+  readonly transactionTimeoutMaxMs: number | null;
+  /** The setting that says so, for people. */
+  readonly transactionTimeoutMaxName: string;
+}
+
+/** What a source's outer system keeps. */
+export interface SourceOuterFacts {
+  /** For how long a record can be read again; `null`: for ever, or not known. */
+  readonly retentionMs: number | null;
+  /** The setting that says so, for people: `retention.ms of orders`. */
+  readonly retentionName: string;
+}
 
 export interface SinkGuaranteeFacts {
   /** After so long the outer system ends an open transaction. Absent: never. */
@@ -22,9 +39,17 @@ export interface SinkGuaranteeFacts {
    * the sentence `results appear …`.
    */
   readonly resultsAppear?: string;
+  /**
+   * Asks the outer system, before a run and for `weir explain`. One try: a system that does not
+   * answer is left to the writers. Rejects with an error of kind `user` where it will refuse what
+   * the sink is set to.
+   */
+  askOuterSystem?(environment: ConnectorEnvironment): Promise<SinkOuterFacts>;
 }
 
 export interface SourceGuaranteeFacts {
   /** What happens to records that cannot be read. Default: the job fails. */
   readonly onMalformed?: 'fail' | 'skip' | 'dead-letter';
+  /** As that of a sink. */
+  askOuterSystem?(environment: ConnectorEnvironment): Promise<SourceOuterFacts>;
 }

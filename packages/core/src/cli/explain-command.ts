@@ -2,12 +2,21 @@
 import { buildStreamGraph } from '../api/build-stream-graph.ts';
 import type { BuiltJob } from '../api/build-stream-graph.ts';
 import { parseJobArguments } from '../api/job-arguments.ts';
+import { messageOf } from '../base/errors.ts';
+import { silentLogger } from '../base/logger.ts';
 import { didYouMean } from '../base/nearest.ts';
+import { seededRandom } from '../base/random.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
 import { explain, explainJob } from '../graph/explain.ts';
-import { explainGuarantees, guaranteeFacts } from '../graph/explain-guarantee.ts';
+import {
+  explainGuarantees,
+  guaranteeFacts,
+  retentionWarnings,
+} from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
+import type { OuterFacts } from '../graph/guarantee-planner.ts';
 import { guaranteeSettings } from '../jobmanager/guarantee-settings.ts';
+import { askOuterSystems } from '../jobmanager/outer-facts.ts';
 import { readConfiguration } from './configuration-layers.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK } from './exit-codes.ts';
@@ -37,11 +46,18 @@ export async function explainCommand(
   });
 
   const defaultParallelism = parallelism ?? settings.get('parallelism.default');
-  const guarantees = planGuarantees(built.graph, {
-    ...guaranteeSettings(settings),
-    defaultParallelism,
-  });
-  const warnings = [...warningsOf(built), ...compiled.warnings];
+  const asked = await askOuter(built, environment);
+  const guarantees = planGuarantees(
+    built.graph,
+    { ...guaranteeSettings(settings), defaultParallelism },
+    asked.facts,
+  );
+  const warnings = [
+    ...warningsOf(built),
+    ...compiled.warnings,
+    ...asked.refusals,
+    ...retentionWarnings(guarantees),
+  ];
   const { terminal } = environment;
   if (options.has('--json')) {
     const facts = {
@@ -56,6 +72,20 @@ export async function explainCommand(
   terminal.print(['', ...explainGuarantees(guarantees)].join('\n'));
   for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
   return EXIT_OK;
+}
+
+/** What outer systems say that answer now; a refusal is shown, and the run would end with it. */
+async function askOuter(
+  { graph }: BuiltJob,
+  { clock, fileSystem }: Environment,
+): Promise<{ readonly facts: OuterFacts; readonly refusals: readonly string[] }> {
+  const random = seededRandom(clock.wallTime());
+  try {
+    const io = { clock, fileSystem, random, logger: silentLogger };
+    return { facts: await askOuterSystems(graph, io), refusals: [] };
+  } catch (error) {
+    return { facts: { sinks: new Map(), sources: new Map() }, refusals: [messageOf(error)] };
+  }
 }
 
 function warningsOf({ settings }: BuiltJob): readonly string[] {

@@ -3,15 +3,20 @@
  * its end. The JobManager lives in the present thread.
  */
 import { randomBytes } from 'node:crypto';
+import type { ConnectorEnvironment } from '../api/source.ts';
 import { JobSubmissionError } from '../base/errors.ts';
 import type { ErrorInfo } from '../base/errors.ts';
+import { silentLogger } from '../base/logger.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { seededRandom } from '../base/random.ts';
-import { explainGuarantees } from '../graph/explain-guarantee.ts';
+import { explainGuarantees, retentionWarnings } from '../graph/explain-guarantee.ts';
 import { createJobMaster } from '../jobmanager/create-job-master.ts';
 import type { JobMaster } from '../jobmanager/job-master.ts';
+import { askOuterSystems, withOuterFacts } from '../jobmanager/outer-facts.ts';
 import { prepareJob, requireSamePlan, withParallelism } from '../jobmanager/prepare-run.ts';
 import type { PreparedJob } from '../jobmanager/prepare-run.ts';
+import { watchRetention } from '../jobmanager/retention-watch.ts';
 import { openRunState } from '../jobmanager/run-state.ts';
 import type { RunState } from '../jobmanager/run-state.ts';
 import type { JobStatus } from '../protocol/messages.ts';
@@ -41,9 +46,10 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
   const random = seededRandom(randomBytes(4).readUInt32LE());
   const configuration = withParallelism(options.configuration, options.parallelism);
   const inputs = { arguments: options.arguments, configuration };
-  const prepared = prepareJob(options.job.job, inputs);
+  const built = prepareJob(options.job.job, inputs);
   const again = prepareJob(options.job.job, inputs);
-  requireSamePlan(again.jobGraph, prepared.jobGraph.planHash);
+  requireSamePlan(again.jobGraph, built.jobGraph.planHash);
+  const prepared = withOuterFacts(built, await askOuterSystems(built.streamGraph, outerIo(random)));
   for (const message of prepared.warnings)
     options.listener({ type: 'log', level: 'warn', message });
   const state = await openState(options, prepared, random);
@@ -65,6 +71,16 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
   } finally {
     await state.close();
   }
+}
+
+/** With which outer systems are asked; nothing is logged of what the run will meet again. */
+function outerIo(random: Random): ConnectorEnvironment {
+  return {
+    clock: realClock,
+    random: random.derive('outer'),
+    fileSystem: new LocalFileSystem(),
+    logger: silentLogger,
+  };
 }
 
 function openState(options: RunOptions, prepared: PreparedJob, random: Random): Promise<RunState> {
@@ -128,7 +144,7 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
       logger,
     });
   const rest: Promise<RestEndpoint>[] = [];
-  const unwatch = watchWallClock(realClock, logger);
+  const unwatch = watchOutside(prepared, master, logger);
   try {
     await slots.start({
       received: (message) => master.receive(message),
@@ -154,6 +170,21 @@ async function lead(options: RunOptions, run: Run): Promise<RunOutcome> {
   }
 }
 
+/** What may go wrong beside the job: the wall clock jumps, records behind a checkpoint go. */
+function watchOutside(prepared: PreparedJob, master: JobMaster, logger: Logger): () => void {
+  const stopClock = watchWallClock(realClock, logger);
+  const stopRetention = watchRetention({
+    clock: realClock,
+    logger,
+    plan: prepared.guarantees,
+    oldest: () => master.oldestCheckpoint,
+  });
+  return () => {
+    stopClock();
+    stopRetention();
+  };
+}
+
 /** From which state the run starts, and what it guarantees. */
 function announce({ prepared, state }: Run, listener: RunOptions['listener']): void {
   listener({
@@ -166,6 +197,8 @@ function announce({ prepared, state }: Run, listener: RunOptions['listener']): v
   });
   for (const message of explainGuarantees(prepared.guarantees))
     listener({ type: 'log', level: 'info', message });
+  for (const message of retentionWarnings(prepared.guarantees))
+    listener({ type: 'log', level: 'warn', message });
 }
 
 /** `null`: none is wanted. */

@@ -1,5 +1,6 @@
 /** The plan of guarantees as lines for people, and the refusal when it is weaker than required. */
 import type { Guarantee } from '../api/stream-execution-environment.ts';
+import { formatDuration } from '../base/duration.ts';
 import { GraphValidationError } from '../base/errors.ts';
 import { seconds, shortfalls } from './guarantee-planner.ts';
 import type { GuaranteePlan, PathGuarantee, TimeBudget } from './guarantee-planner.ts';
@@ -9,15 +10,38 @@ const COLUMNS_MAX = 100;
 
 /** Lines of at most 100 columns, without a line break at the end. */
 export function explainGuarantees(plan: GuaranteePlan): readonly string[] {
-  return [headLine(plan), ...plan.paths.flatMap(pathLines), ...uniqueBudgets(plan).map(budgetLine)];
+  const budgets = uniqueBudgets(plan).flatMap((budget) => [
+    budgetLine(budget),
+    ...maximumLines(budget),
+  ]);
+  return [headLine(plan), ...plan.paths.flatMap(pathLines), ...budgets];
 }
+
+/** Of sources that do not keep their records as long as checkpoints are kept. */
+export function retentionWarnings({ paths }: GuaranteePlan): readonly string[] {
+  const warnings = paths.flatMap(({ source, retention }) => {
+    if (retention === null || retention.oldestMs === null) return [];
+    const { retentionMs, name, oldestMs } = retention;
+    if (oldestMs < retentionMs * (1 - RETENTION_LEFT_MIN)) return [];
+    return [
+      `the oldest checkpoint that is kept is ≈ ${formatDuration(oldestMs)} old, and ` +
+        `${source.uid ?? source.name} can be read again for ${formatDuration(retentionMs)} ` +
+        `(${name}): a restart from it would lose records; keep fewer checkpoints, take them more ` +
+        'often, or raise the retention',
+    ];
+  });
+  return [...new Set(warnings)];
+}
+
+/** Below this share of the retention that is left, people are warned. */
+export const RETENTION_LEFT_MIN = 0.1;
 
 export interface GuaranteeFacts {
   readonly level: Guarantee;
   readonly required: Guarantee | null;
   readonly paths: readonly (Pick<
     PathGuarantee,
-    'level' | 'isPassingInconsistent' | 'weakest' | 'notes' | 'timeBudget'
+    'level' | 'isPassingInconsistent' | 'weakest' | 'notes' | 'timeBudget' | 'retention'
   > & { readonly path: string })[];
 }
 
@@ -33,6 +57,7 @@ export function guaranteeFacts({ level, required, paths }: GuaranteePlan): Guara
       weakest: path.weakest,
       notes: path.notes,
       timeBudget: path.timeBudget,
+      retention: path.retention,
     })),
   };
 }
@@ -101,6 +126,15 @@ function budgetLine(budget: TimeBudget): string {
     `${seconds(restartMs)} restart = ${seconds(neededMs)} ${isKept ? '<' : '≥'} ` +
     `${seconds(transactionTimeoutMs)} transaction ${isKept ? '✓' : '✗'}`
   );
+}
+
+function maximumLines({ transactionTimeoutMs, maximum }: TimeBudget): readonly string[] {
+  if (maximum === null) return [];
+  const isAllowed = transactionTimeoutMs <= maximum.ms;
+  return [
+    `             ${seconds(transactionTimeoutMs)} transaction ${isAllowed ? '≤' : '>'} ` +
+      `${seconds(maximum.ms)} ${maximum.name} ${isAllowed ? '✓' : '✗'}`,
+  ];
 }
 
 function uniqueBudgets({ paths }: GuaranteePlan): readonly TimeBudget[] {

@@ -5,7 +5,11 @@ import type { Sink, WriteMode } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
 import type { Guarantee } from '../api/stream-execution-environment.ts';
 import { isWeirError } from '../base/errors.ts';
-import { checkRequiredGuarantee, explainGuarantees } from './explain-guarantee.ts';
+import {
+  checkRequiredGuarantee,
+  explainGuarantees,
+  retentionWarnings,
+} from './explain-guarantee.ts';
 import { planGuarantees } from './guarantee-planner.ts';
 import type { GuaranteeSettings, PathGuarantee } from './guarantee-planner.ts';
 import { keyed, map, streamGraphOf } from './stream-graph-fixture.ts';
@@ -27,14 +31,14 @@ const withState: NodeFixture = {
 };
 
 const EXACT: GuaranteeSettings = {
-  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'EXACTLY_ONCE' },
+  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'EXACTLY_ONCE', retained: 1 },
   restartDelayMs: 2600,
   defaultParallelism: 1,
   required: null,
 };
 const AT_LEAST: GuaranteeSettings = {
   ...EXACT,
-  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'AT_LEAST_ONCE' },
+  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'AT_LEAST_ONCE', retained: 1 },
 };
 const OFF: GuaranteeSettings = { ...EXACT, checkpoints: null };
 
@@ -149,6 +153,52 @@ test('a time budget not kept is shown with both values, and refused when require
   const longer = sinkOf('two-phase-commit', { transactionTimeoutMs: 900_000 });
   const kept = streamGraphOf({ orders: replayable, out: longer }, { 'orders -> out': null });
   checkRequiredGuarantee(planGuarantees(kept, { ...EXACT, required: 'exactly-once' }));
+});
+
+test("the outer system's maximum is shown beside the transaction time-out [R067]", () => {
+  const sink = sinkOf('two-phase-commit', { transactionTimeoutMs: 900_000 });
+  const graph = streamGraphOf({ orders: replayable, out: sink }, { 'orders -> out': null });
+  const name = { transactionTimeoutMaxName: 'max.timeout' };
+  const at = (maximumMs: number) =>
+    planGuarantees(graph, EXACT, {
+      sources: new Map(),
+      sinks: new Map(
+        graph.nodes.map(({ id }) => [id, { transactionTimeoutMaxMs: maximumMs, ...name }]),
+      ),
+    });
+  assert.equal(
+    explainGuarantees(at(900_000)).at(-1),
+    '             900 s transaction ≤ 900 s max.timeout ✓',
+  );
+  assert.match(explainGuarantees(at(60_000)).join('\n'), /900 s transaction > 60 s max.timeout ✗/);
+  const required = { ...at(60_000), required: 'exactly-once' } as const;
+  assert.throws(() => checkRequiredGuarantee(required), /time budget is not kept/);
+});
+
+test('checkpoints kept for longer than a source keeps its records are warned of [R040]', () => {
+  const graph = streamGraphOf(
+    { orders: replayable, out: sinkOf('plain') },
+    { 'orders -> out': null },
+  );
+  const at = (retentionMs: number, retained: number, off = false) =>
+    retentionWarnings(
+      planGuarantees(
+        graph,
+        { ...EXACT, checkpoints: off ? null : { ...EXACT.checkpoints!, retained } },
+        {
+          sinks: new Map(),
+          sources: new Map(
+            graph.nodes.map(({ id }) => [id, { retentionMs, retentionName: 'retention of t' }]),
+          ),
+        },
+      ),
+    );
+  assert.match(
+    at(60_000, 6)[0] ?? '',
+    /kept is ≈ 1 min old, and orders can be read again for 1 min \(retention of t\): a restart/,
+  );
+  assert.equal(at(60_000, 5).length, 0, 'a sixth is left');
+  assert.equal(at(60_000, 100, true).length, 0, 'nothing is kept');
 });
 
 test('a level that is required and not reached names the weakest component [R028]', () => {

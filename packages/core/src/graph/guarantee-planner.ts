@@ -3,7 +3,12 @@
  * `docs/guide/guarantees.md`, in their order. The level of a path is that of its weakest component,
  * which is named; the level of the job is that of its weakest path.
  */
-import type { SinkGuaranteeFacts, SourceGuaranteeFacts } from '../api/guarantee-facts.ts';
+import type {
+  SinkGuaranteeFacts,
+  SinkOuterFacts,
+  SourceGuaranteeFacts,
+  SourceOuterFacts,
+} from '../api/guarantee-facts.ts';
 import type { Sink } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
 import type { Guarantee } from '../api/stream-execution-environment.ts';
@@ -17,6 +22,8 @@ export interface GuaranteeSettings {
     readonly intervalMs: number;
     readonly timeoutMs: number;
     readonly mode: 'EXACTLY_ONCE' | 'AT_LEAST_ONCE';
+    /** Checkpoints that are kept. */
+    readonly retained: number;
   } | null;
   /** The first three delays of the restart strategy together. */
   readonly restartDelayMs: number;
@@ -37,6 +44,22 @@ export interface PathGuarantee {
   readonly notes: readonly string[];
   /** Of a sink whose transactions time out. */
   readonly timeBudget: TimeBudget | null;
+  /** Of a source whose records are not kept for ever. */
+  readonly retention: Retention | null;
+}
+
+/** How long the records of a source can be read again. */
+export interface Retention {
+  readonly retentionMs: number;
+  readonly name: string;
+  /** Age of the oldest checkpoint that is kept, when all goes well; `null`: there are none. */
+  readonly oldestMs: number | null;
+}
+
+/** What outer systems answered, by the node's id. */
+export interface OuterFacts {
+  readonly sinks: ReadonlyMap<number, SinkOuterFacts>;
+  readonly sources: ReadonlyMap<number, SourceOuterFacts>;
 }
 
 export interface TimeBudget {
@@ -45,6 +68,8 @@ export interface TimeBudget {
   readonly restartMs: number;
   readonly neededMs: number;
   readonly transactionTimeoutMs: number;
+  /** What the outer system allows at most; `null`: not known. */
+  readonly maximum: { readonly ms: number; readonly name: string } | null;
   readonly isKept: boolean;
 }
 
@@ -56,14 +81,21 @@ export interface GuaranteePlan {
 
 const LEVELS: readonly Guarantee[] = ['none', 'at-most-once', 'at-least-once', 'exactly-once'];
 
-export function planGuarantees(graph: StreamGraph, settings: GuaranteeSettings): GuaranteePlan {
+const NOTHING_KNOWN: OuterFacts = { sinks: new Map(), sources: new Map() };
+
+/** `outer`: what was asked of outer systems; without, the plan says nothing of them. */
+export function planGuarantees(
+  graph: StreamGraph,
+  settings: GuaranteeSettings,
+  outer: OuterFacts = NOTHING_KNOWN,
+): GuaranteePlan {
   const paths = graph.nodes
     .filter((node) => node.spec.type === 'source')
     .flatMap((source) => {
       const reached = reach(graph, source.id, 'down');
       return graph.nodes
         .filter((node) => node.spec.type === 'sink' && reached.has(node.id))
-        .map((sink) => planPath(graph, source, sink, settings));
+        .map((sink) => planPath({ graph, settings, outer }, source, sink));
     });
   const levels = paths.map((path) => LEVELS.indexOf(path.level));
   const level = LEVELS[Math.min(LEVELS.length - 1, ...levels)] ?? 'none';
@@ -88,17 +120,22 @@ interface Verdict {
   readonly note?: string;
 }
 
+interface Planning {
+  readonly graph: StreamGraph;
+  readonly settings: GuaranteeSettings;
+  readonly outer: OuterFacts;
+}
+
 function planPath(
-  graph: StreamGraph,
+  { graph, settings, outer }: Planning,
   source: StreamNode,
   sink: StreamNode,
-  settings: GuaranteeSettings,
 ): PathGuarantee {
   const operators = operatorsBetween(graph, source, sink, settings.defaultParallelism);
   const ends = { source: sourceOf(source), sink: sinkOf(sink), operators };
   const verdict = judge(ends, settings);
   const isExact = verdict.level === 'exactly-once';
-  const timeBudget = isExact ? timeBudgetOf(ends.sink, settings) : null;
+  const timeBudget = isExact ? timeBudgetOf(ends.sink, settings, outer.sinks.get(sink.id)) : null;
   const skips = ends.source.onMalformed === 'skip';
   const notes = [
     ...(isExact && ends.sink.readersDuty !== undefined ? [ends.sink.readersDuty] : []),
@@ -119,7 +156,17 @@ function planPath(
     weakest: verdict.weakest,
     notes,
     timeBudget,
+    retention: retentionOf(settings, outer.sources.get(source.id)),
   };
+}
+
+function retentionOf(
+  { checkpoints }: GuaranteeSettings,
+  facts: SourceOuterFacts | undefined,
+): Retention | null {
+  if (facts === undefined || facts.retentionMs === null) return null;
+  const oldestMs = checkpoints === null ? null : checkpoints.intervalMs * checkpoints.retained;
+  return { retentionMs: facts.retentionMs, name: facts.retentionName, oldestMs };
 }
 
 function resultsAppear(sink: SinkGuaranteeFacts, intervalMs: number): string {
@@ -205,18 +252,24 @@ function judgeIdempotent(
 function timeBudgetOf(
   sink: Sink<unknown> & SinkGuaranteeFacts,
   { checkpoints, restartDelayMs }: GuaranteeSettings,
+  facts: SinkOuterFacts | undefined,
 ): TimeBudget | null {
   if (sink.transactionTimeoutMs === undefined || checkpoints === null) return null;
   const { intervalMs, timeoutMs } = checkpoints;
   const neededMs = intervalMs + timeoutMs + restartDelayMs;
   const { transactionTimeoutMs } = sink;
-  const isKept = neededMs < transactionTimeoutMs;
+  const { transactionTimeoutMaxMs: maximumMs = null, transactionTimeoutMaxName: name = '' } =
+    facts ?? {};
+  const maximum = maximumMs === null ? null : { ms: maximumMs, name };
+  const isKept =
+    neededMs < transactionTimeoutMs && transactionTimeoutMs <= (maximum?.ms ?? Infinity);
   return {
     intervalMs,
     timeoutMs,
     restartMs: restartDelayMs,
     neededMs,
     transactionTimeoutMs,
+    maximum,
     isKept,
   };
 }

@@ -92,6 +92,10 @@ export class CheckpointShell {
     });
   }
 
+  get oldestCompleted(): CompletedCheckpoint | null {
+    return this.#coordinator.completed[0] ?? null;
+  }
+
   get latestCompleted(): CompletedCheckpoint | null {
     return this.#coordinator.latestCompleted;
   }

@@ -14,6 +14,7 @@ export function guaranteeSettings(configuration: Configuration): GuaranteeSettin
             intervalMs,
             timeoutMs: configuration.get('execution.checkpointing.timeout'),
             mode: configuration.get('execution.checkpointing.mode'),
+            retained: configuration.get('execution.checkpointing.num-retained'),
           },
     restartDelayMs: firstThreeDelaysMs(restartSettings(configuration)),
     defaultParallelism: configuration.get('parallelism.default'),

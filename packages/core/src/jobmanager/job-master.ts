@@ -189,6 +189,11 @@ export class JobMaster {
     return this.#done.promise;
   }
 
+  /** Of the completed ones that are kept: a restart from it needs its sources back to there. */
+  get oldestCheckpoint(): CompletedCheckpoint | null {
+    return this.#checkpoints.oldestCompleted;
+  }
+
   /** The newest completed checkpoint, or the savepoint that stopped the job. */
   get latestCheckpoint(): CompletedCheckpoint | null {
     return this.#stopSavepoint ?? this.#checkpoints.latestCompleted;

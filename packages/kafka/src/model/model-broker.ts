@@ -11,12 +11,7 @@ import type { Api } from '../wire/api.ts';
 import * as codes from '../wire/error-codes.ts';
 import { FETCH } from '../wire/fetch.ts';
 import type { FetchRequest } from '../wire/fetch.ts';
-import {
-  CREATE_TOPICS,
-  DESCRIBE_BROKER_CONFIGS,
-  FIND_COORDINATOR,
-  METADATA,
-} from '../wire/metadata.ts';
+import { CREATE_TOPICS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA } from '../wire/metadata.ts';
 import type { NewTopic } from '../wire/metadata.ts';
 import { EARLIEST_TIMESTAMP, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH } from '../wire/offsets.ts';
 import { PRODUCE } from '../wire/produce.ts';
@@ -56,6 +51,8 @@ export class ModelBroker {
   readonly counts: Map<string, number> = new Map();
   fault: (requestName: string) => ModelFault;
   isDown = false;
+  /** What topics say of how long they keep records; −1: for ever. The model removes none. */
+  retentionMs = -1;
   readonly #clock: Clock;
   readonly #maxTimeoutMs: number;
   readonly #topics = new Map<string, ModelTopic>();
@@ -130,9 +127,9 @@ export class ModelBroker {
       topics: topics.map((name) => this.#metadataOf(name)),
     }));
     on(FIND_COORDINATOR, () => ({ ...ADDRESS, errorCode: codes.NONE }));
-    on(DESCRIBE_BROKER_CONFIGS, ({ names }) => ({
+    on(DESCRIBE_CONFIGS, ({ names }) => ({
       errorCode: codes.NONE,
-      entries: names.map((name) => ({ name, value: String(this.#maxTimeoutMs) })),
+      entries: names.map((name) => ({ name, value: this.#settings(name) })),
     }));
     on(CREATE_TOPICS, (topics) => topics.map((topic) => this.#create(topic)));
     on(INIT_PRODUCER_ID, ({ transactionalId, timeoutMs }) =>
@@ -190,6 +187,13 @@ export class ModelBroker {
     const exists = this.#topics.has(name);
     if (!exists) this.createTopic(name, partitions);
     return { name, errorCode: exists ? 36 : codes.NONE, message: null };
+  }
+
+  /** Of the broker and of all topics alike. */
+  #settings(name: string): string | null {
+    if (name === 'transaction.max.timeout.ms') return String(this.#maxTimeoutMs);
+    if (name === 'retention.ms') return String(this.retentionMs);
+    return name === 'cleanup.policy' ? 'delete' : null;
   }
 
   #metadataOf(name: string) {

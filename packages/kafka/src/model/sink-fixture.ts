@@ -69,7 +69,7 @@ export class ModelProcess {
   };
 }
 
-function environmentOf(world: World) {
+export function environmentOf(world: World): CommitterContext {
   return {
     clock: world.clock,
     random: {} as CommitterContext['random'],

@@ -7,11 +7,11 @@ import type { KafkaCluster } from '../client/cluster.ts';
 import { checkCoordinatorAnswer } from '../client/cluster.ts';
 import { KafkaError } from '../client/kafka-errors.ts';
 import * as codes from '../wire/error-codes.ts';
-import { DESCRIBE_BROKER_CONFIGS } from '../wire/metadata.ts';
+import { DESCRIBE_CONFIGS } from '../wire/metadata.ts';
 import { INIT_PRODUCER_ID } from '../wire/transactions.ts';
 import type { TransactionRef } from '../wire/transactions.ts';
 
-const MAX_TIMEOUT_KEY = 'transaction.max.timeout.ms';
+export const MAX_TIMEOUT_KEY = 'transaction.max.timeout.ms';
 
 export async function initTransaction(
   cluster: KafkaCluster,
@@ -35,8 +35,8 @@ export async function maxTimeoutMs(cluster: KafkaCluster): Promise<number | null
     const { brokers } = await cluster.metadata([]);
     const [broker] = brokers;
     if (broker === undefined) return null;
-    const request = { nodeId: broker.nodeId, names: [MAX_TIMEOUT_KEY] };
-    const { entries } = await cluster.call(broker, DESCRIBE_BROKER_CONFIGS, request);
+    const request = { of: { nodeId: broker.nodeId }, names: [MAX_TIMEOUT_KEY] };
+    const { entries } = await cluster.call(broker, DESCRIBE_CONFIGS, request);
     const value = Number(entries.find((entry) => entry.name === MAX_TIMEOUT_KEY)?.value ?? '');
     return value > 0 ? value : null;
   } catch {
@@ -44,7 +44,8 @@ export async function maxTimeoutMs(cluster: KafkaCluster): Promise<number | null
   }
 }
 
-function tooLong(timeoutMs: number, maxMs: number | null): KafkaError {
+/** What the broker answers to a transaction that may stay open for too long. */
+export function tooLong(timeoutMs: number, maxMs: number | null): KafkaError {
   const limit =
     maxMs === null ? `the broker's ${MAX_TIMEOUT_KEY}` : `${MAX_TIMEOUT_KEY} = ${maxMs}`;
   return new KafkaError(

@@ -134,18 +134,25 @@ export interface ConfigEntry {
   readonly value: string | null;
 }
 
-/** Settings of a broker (resource type 4) by name. */
-export const DESCRIBE_BROKER_CONFIGS: Api<
-  { readonly nodeId: number; readonly names: readonly string[] },
+/** What has settings: a topic (resource type 2) or a broker (4). */
+export interface ConfigQuery {
+  readonly of: { readonly topic: string } | { readonly nodeId: number };
+  readonly names: readonly string[];
+}
+
+/** Settings of one topic or broker by name. */
+export const DESCRIBE_CONFIGS: Api<
+  ConfigQuery,
   { readonly errorCode: number; readonly entries: readonly ConfigEntry[] }
 > = {
   name: 'DescribeConfigs',
   key: 32,
   minVersion: 4,
   maxVersion: 4,
-  write: (writer, { nodeId, names }) => {
-    writer.array([nodeId], (id) => {
-      writer.int8(4).string(String(id));
+  write: (writer, { of, names }) => {
+    writer.array([of], (it) => {
+      if ('topic' in it) writer.int8(2).string(it.topic);
+      else writer.int8(4).string(String(it.nodeId));
       writer.array(names, (name) => writer.string(name)).end();
     });
     writer.boolean(false).boolean(false).end();

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SinkGuaranteeFacts, SourceGuaranteeFacts } from '../api/guarantee-facts.ts';
+import type { Sink } from '../api/sink.ts';
+import type { ConnectorEnvironment, Source } from '../api/source.ts';
+import { ManualClock } from '../base/clock.ts';
+import { StorageUnavailableError, WeirError } from '../base/errors.ts';
+import { silentLogger } from '../base/logger.ts';
+import { seededRandom } from '../base/random.ts';
+import { streamGraphOf } from '../graph/stream-graph-fixture.ts';
+import type { NodeFixture } from '../graph/stream-graph-fixture.ts';
+import { MemoryFileSystem } from '../storage/memory-file-system.ts';
+import { askOuterSystems } from './outer-facts.ts';
+
+type AskSource = NonNullable<SourceGuaranteeFacts['askOuterSystem']>;
+type AskSink = NonNullable<SinkGuaranteeFacts['askOuterSystem']>;
+
+function graphOf(askSource: AskSource, askSink: AskSink) {
+  const source = { name: 'in', replay: 'offsets', askOuterSystem: askSource };
+  const sink = { name: 'out', write: 'plain', askOuterSystem: askSink };
+  const watermarks = { kind: 'none', outOfOrdernessMs: 0, idlenessMs: null } as const;
+  const nodes: Record<string, NodeFixture> = {
+    orders: {
+      spec: { type: 'source', source: source as unknown as Source<unknown>, watermarks },
+    },
+    out: { spec: { type: 'sink', sink: sink as unknown as Sink<unknown> } },
+  };
+  return streamGraphOf(nodes, { 'orders -> out': null });
+}
+
+function environmentOn(clock: ManualClock): ConnectorEnvironment {
+  const fileSystem = new MemoryFileSystem();
+  return { clock, fileSystem, random: seededRandom(1), logger: silentLogger };
+}
+
+const RETENTION = { retentionMs: 1000, retentionName: 'retention' };
+const MAXIMUM = { transactionTimeoutMaxMs: 2000, transactionTimeoutMaxName: 'maximum' };
+
+test('every source and sink is asked, and answers by its node', async () => {
+  const graph = graphOf(
+    async () => RETENTION,
+    async () => MAXIMUM,
+  );
+  const { sources, sinks } = await askOuterSystems(graph, environmentOn(new ManualClock()));
+  assert.deepEqual([[...sources.values()], [...sinks.values()]], [[RETENTION], [MAXIMUM]]);
+});
+
+test('a system that is away is left to the run; one that refuses ends the start', async () => {
+  const away: AskSource = async () => Promise.reject(new StorageUnavailableError('away'));
+  const fine: AskSink = async () => MAXIMUM;
+  const environment = environmentOn(new ManualClock());
+  const { sources, sinks } = await askOuterSystems(graphOf(away, fine), environment);
+  assert.deepEqual([sources.size, sinks.size], [0, 1]);
+  const refuses: AskSink = async () =>
+    Promise.reject(new WeirError('user', 'above the maximum', { code: 'SINK_UNAVAILABLE' }));
+  const asking = askOuterSystems(graphOf(away, refuses), environment);
+  await assert.rejects(asking, /above the maximum/);
+});
+
+test('a system that does not answer is not waited for; what comes later is dropped', async () => {
+  const clock = new ManualClock();
+  const late = Promise.withResolvers<typeof RETENTION>();
+  const graph = graphOf(
+    () => late.promise,
+    async () => MAXIMUM,
+  );
+  const asking = askOuterSystems(graph, environmentOn(clock));
+  await Promise.resolve();
+  clock.advance(3000);
+  const { sources, sinks } = await asking;
+  late.resolve(RETENTION);
+  await late.promise;
+  assert.deepEqual([sources.size, sinks.size], [0, 1]);
+});

@@ -1,0 +1,74 @@
+/**
+ * Asks the outer systems of a job what only they know: how long a transaction may be open, how long
+ * records can be read again. Before a run, and by `weir explain`. A system that does not answer in
+ * time is not waited for: the run meets it again, with its restart strategy. One that says that it
+ * will refuse what the job is set to ends the start, before anything is read or written.
+ */
+import type { ConnectorEnvironment, Source } from '../api/source.ts';
+import type {
+  SinkGuaranteeFacts,
+  SinkOuterFacts,
+  SourceGuaranteeFacts,
+  SourceOuterFacts,
+} from '../api/guarantee-facts.ts';
+import type { Sink } from '../api/sink.ts';
+import type { StreamGraph } from '../api/stream-graph.ts';
+import { errorKind } from '../base/errors.ts';
+import { checkRequiredGuarantee } from '../graph/explain-guarantee.ts';
+import { planGuarantees } from '../graph/guarantee-planner.ts';
+import type { OuterFacts } from '../graph/guarantee-planner.ts';
+import { guaranteeSettings } from './guarantee-settings.ts';
+import type { PreparedJob } from './prepare-run.ts';
+
+const LIMIT_MS = 3000;
+
+/** Rejects with the first error of kind `user`. */
+export async function askOuterSystems(
+  graph: StreamGraph,
+  environment: ConnectorEnvironment,
+): Promise<OuterFacts> {
+  const sinks = new Map<number, SinkOuterFacts>();
+  const sources = new Map<number, SourceOuterFacts>();
+  const asking = graph.nodes.flatMap(({ id, spec }) => {
+    if (spec.type === 'sink') {
+      const sink: Sink<unknown> & SinkGuaranteeFacts = spec.sink;
+      return ask(sink.askOuterSystem?.(environment), (facts) => sinks.set(id, facts));
+    }
+    if (spec.type !== 'source') return [];
+    const source: Source<unknown> & SourceGuaranteeFacts = spec.source;
+    return ask(source.askOuterSystem?.(environment), (facts) => sources.set(id, facts));
+  });
+  if (asking.length === 0) return { sinks, sources };
+  const limit = Promise.withResolvers<void>();
+  const timer = environment.clock.schedule(LIMIT_MS, 'outer-facts', limit.resolve);
+  try {
+    await Promise.race([Promise.all(asking), limit.promise]);
+  } finally {
+    timer.cancel();
+  }
+  // Answers that come later must not change what was planned.
+  return { sinks: new Map(sinks), sources: new Map(sources) };
+}
+
+/**
+ * The same job, its guarantees planned with what outer systems say.
+ * @throws GraphValidationError when a path guarantees less than is required.
+ */
+export function withOuterFacts(prepared: PreparedJob, outer: OuterFacts): PreparedJob {
+  const { streamGraph, configuration } = prepared;
+  const guarantees = planGuarantees(streamGraph, guaranteeSettings(configuration), outer);
+  checkRequiredGuarantee(guarantees);
+  return { ...prepared, guarantees };
+}
+
+function ask<Facts>(
+  answer: Promise<Facts> | undefined,
+  take: (facts: Facts) => void,
+): readonly Promise<void>[] {
+  if (answer === undefined) return [];
+  const asked = answer.then(take, (error: unknown) => {
+    if (errorKind(error) === 'user') throw error;
+  });
+  asked.catch(() => undefined);
+  return [asked];
+}
