@@ -27,6 +27,7 @@ import { fileSource } from '@weir/core/internal/connectors/file-source';
 import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
 import { inputFolder } from './input-files.ts';
 import type { JobSpec, OperatorSpec, SinkSpec, SourceSpec } from './job-spec.ts';
+import { versionedProcess } from './versioned-process.ts';
 import { addToWindow, stepOf } from './recount.ts';
 import type { WindowSum } from './recount.ts';
 import type { SimulatedRecord } from './simulated-record.ts';
@@ -167,7 +168,7 @@ class OperatorBuilder {
       case 'rules':
         return this.#rules();
       case 'versioned':
-        return this.#versioned();
+        return this.#placed(versionedProcess(this.#first(), this.#spec.name, this.#world));
     }
   }
 
@@ -240,34 +241,6 @@ class OperatorBuilder {
             const { key } = context;
             const id = stepOf.windowId(name, key, end, sum);
             context.emit({ id, key, ts: timestamp, counts: [] });
-          },
-        }),
-    );
-  }
-
-  /** What each version of the job finds in the state was brought to it once, by its migration. */
-  #versioned(): Stream {
-    const { name } = this.#spec;
-    const version = this.#world.version?.() ?? 1;
-    const migrate = { 1: (stored: number) => stored + 1 };
-    const form = valueState<number>({
-      default: version,
-      ...(version === 1 ? {} : { version, migrate }),
-    });
-    return this.#placed(
-      this.#first()
-        .keyBy((value) => value.key)
-        .process({
-          emits: record,
-          state: { form },
-          onElement: (value, context) => {
-            const found = context.state.form.value;
-            if (found !== version)
-              this.#world.violated(
-                `version ${version} of the job finds state of version ${found} in ${name}`,
-              );
-            context.state.form.update(version);
-            context.emit(this.#renamed(value));
           },
         }),
     );

@@ -20,6 +20,7 @@ const JOB: JobSpec = {
       parallelism: null,
       idlenessMs: null,
       assignment: 'first',
+      reader: 'simulated',
     },
     {
       type: 'operator',
