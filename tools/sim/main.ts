@@ -211,7 +211,6 @@ async function runOne(seed: number): Promise<number> {
     seed,
     scenario: scenarioNamed(values.scenario),
     keepsTrace: values.trace,
-    wantsTrace: values.trace,
   };
   const result = await (values.shrink ? shrink(options) : runSchedule(options));
   if (result === null) console.log(`seed ${seed} does not fail`);

@@ -69,7 +69,11 @@ export class SimulatedSlots {
     this.#options.machine.observer.sentToTask(message);
     if (thread.isLost) return;
     const copy = copyPlain(message);
-    thread.toThread.send(copy, labelOf(copy), () => thread.executor.handle(copy));
+    thread.toThread.send(
+      copy,
+      () => labelOf(copy),
+      () => thread.executor.handle(copy),
+    );
   }
 
   /** The thread dies at once; its process learns of it and puts another in its place. */
@@ -142,11 +146,15 @@ export class SimulatedSlots {
     const { observer } = this.#options.machine;
     const copy = copyPlain(message);
     observer.sentByTask(copy);
-    thread.fromThread.send(copy, labelOf(copy), () => {
-      if (thread.isLost) return;
-      observer.receivedFromTask(copy);
-      this.#options.received(copy);
-    });
+    thread.fromThread.send(
+      copy,
+      () => labelOf(copy),
+      () => {
+        if (thread.isLost) return;
+        observer.receivedFromTask(copy);
+        this.#options.received(copy);
+      },
+    );
   }
 
   #connect(a: number, b: number): void {

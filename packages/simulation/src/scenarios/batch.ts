@@ -45,13 +45,9 @@ export async function runBatch({ scenario, first, count, bug }: Batch): Promise<
   const planted = PLANTED_BUGS.find(({ name }) => name === bug);
   if (bug !== null && planted === undefined) throw new Error(`no planted bug is called ${bug}`);
   const remove = planted?.plant() ?? ((): void => undefined);
-  const { stackTraceLimit } = Error;
-  // Each attempt builds its job anew and looks up where; one frame is all it reads of a stack.
-  Error.stackTraceLimit = 1;
   try {
     return await runSeeds(scenarioNamed(planted?.scenario ?? scenario), first, count);
   } finally {
-    Error.stackTraceLimit = stackTraceLimit;
     remove();
   }
 }
@@ -88,8 +84,8 @@ async function runSeeds(scenario: Scenario, first: number, count: number): Promi
 /** Where two runs of one seed part. */
 async function difference(scenario: Scenario, seed: number): Promise<string> {
   const [a, b] = [
-    await runSchedule({ seed, scenario, keepsTrace: true, wantsTrace: true }),
-    await runSchedule({ seed, scenario, keepsTrace: true, wantsTrace: true }),
+    await runSchedule({ seed, scenario, keepsTrace: true }),
+    await runSchedule({ seed, scenario, keepsTrace: true }),
   ];
   const at = a.trace.findIndex((line, index) => line !== b.trace[index]);
   const around = (lines: readonly string[]): string =>

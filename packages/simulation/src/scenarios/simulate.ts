@@ -33,9 +33,8 @@ export interface ScheduleOptions {
   readonly seed: number;
   /** Default: a random job under random faults. */
   readonly scenario?: Scenario;
+  /** Answer with all that happened. Default: with the last events, when something failed. */
   readonly keepsTrace?: boolean;
-  /** Answer with the trace also when nothing failed. */
-  readonly wantsTrace?: boolean;
   /** Changes what the scenario draws: leaves faults out, adds one at an event. */
   readonly change?: (plan: SchedulePlan) => SchedulePlan;
   /** In the place of random numbers: who tries all there is to choose. */
@@ -63,12 +62,15 @@ export interface ScheduleResult {
 
 export const OUTPUT_DIRECTORY = '/output';
 /** Lines of the trace that a failure shows. */
-const LINES_SHOWN = 50;
+export const LINES_SHOWN = 50;
 /** After the faults have ended the job has so much time to finish. */
 const LIVENESS_MS = 120_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
-  return new Schedule(options).run();
+  const result = await new Schedule(options).run();
+  if (result.failure === null || options.keepsTrace === true) return result;
+  const { trace } = await new Schedule({ ...options, keepsTrace: true }).run();
+  return { ...result, trace: trace.slice(-LINES_SHOWN) };
 }
 
 class Schedule {
@@ -155,7 +157,6 @@ class Schedule {
     this.#supervisor.start();
     const failure = await this.#runToEnd();
     const { completedCount, restoredCount } = this.#machine.observer;
-    const { keepsTrace = false, wantsTrace = false } = this.#options;
     return {
       seed: world.seed,
       failure,
@@ -169,10 +170,7 @@ class Schedule {
       stepsDone: stepsDone(),
       savepoints: this.#story?.taken ?? 0,
       startsFromSavepoint: this.#story?.starts ?? 0,
-      trace:
-        failure === null && !wantsTrace
-          ? []
-          : world.trace.last(keepsTrace ? Infinity : LINES_SHOWN),
+      trace: world.trace.lines(),
     };
   }
 

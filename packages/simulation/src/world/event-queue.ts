@@ -3,6 +3,7 @@
  * scheduler: every interleaving of simultaneous events is reached by some seed. A binary heap.
  */
 import type { Life } from './life.ts';
+import type { Label } from './trace.ts';
 
 export interface WorldEvent {
   at: number;
@@ -11,7 +12,7 @@ export interface WorldEvent {
   readonly sequence: number;
   /** `null`: the world itself. */
   readonly life: Life | null;
-  readonly label: string;
+  readonly label: Label;
   readonly fn: () => void;
   cancelled: boolean;
 }

@@ -13,6 +13,8 @@
 import type { Random } from '@weir/core/internal/base/random';
 import type { JobManagerMessage, TaskManagerMessage } from '@weir/core/internal/protocol/messages';
 import type { Life } from './life.ts';
+import { wordsOf } from './trace.ts';
+import type { Label } from './trace.ts';
 import type { World } from './world.ts';
 
 export type Message = TaskManagerMessage | JobManagerMessage;
@@ -57,27 +59,27 @@ export class MessageLine {
     this.#lastArrival = world.now;
   }
 
-  send(message: Message, label: string, deliver: () => void): void {
+  send(message: Message, label: Label, deliver: () => void): void {
     const { mood, random } = this.#options;
     if (!LOSSY.has(message.type)) return this.post(label, deliver);
     const isLost = mood.loss > 0 && random.next() < mood.loss;
     const isTwice = mood.duplication > 0 && random.next() < mood.duplication;
     const mayBeLate = message.type !== 'triggerCheckpoint' && mood.lateness > 0;
     const isLate = mayBeLate && random.next() < mood.lateness;
-    if (isTwice) this.#postLate(`again ${label}`, deliver);
-    if (isLost) this.#world.note(this.#options.receiver.name, `lost ${label}`);
-    else if (isLate) this.#postLate(`late ${label}`, deliver);
+    if (isTwice) this.#postLate(() => `again ${wordsOf(label)}`, deliver);
+    if (isLost) this.#world.note(this.#options.receiver.name, `lost ${wordsOf(label)}`);
+    else if (isLate) this.#postLate(() => `late ${wordsOf(label)}`, deliver);
     else this.post(label, deliver);
   }
 
   /** Behind all before it. */
-  post(label: string, deliver: () => void): void {
+  post(label: Label, deliver: () => void): void {
     const arrival = Math.max(this.#lastArrival + 1e-6, this.#earliest());
     this.#lastArrival = arrival;
     this.#world.schedule(this.#options.receiver, arrival - this.#world.now, label, deliver);
   }
 
-  #postLate(label: string, deliver: () => void): void {
+  #postLate(label: Label, deliver: () => void): void {
     const arrival = this.#earliest() + this.#options.random.next() * LATE_MS;
     this.#world.schedule(this.#options.receiver, arrival - this.#world.now, label, deliver);
   }

@@ -84,10 +84,15 @@ export class SimulatedLink implements DataLink {
       partitions.heldUntil(this.#owner.slot, peer.#owner.slot),
     );
     this.#lastArrival = Math.max(this.#lastArrival + 1e-6, earliest);
-    this.#world.schedule(peer.#owner.life, this.#lastArrival - now, labelOf(message), () => {
-      peer.#arrived.push(copied);
-      peer.#owner.wakeUp();
-    });
+    this.#world.schedule(
+      peer.#owner.life,
+      this.#lastArrival - now,
+      () => labelOf(message),
+      () => {
+        peer.#arrived.push(copied);
+        peer.#owner.wakeUp();
+      },
+    );
     return true;
   }
 

@@ -1,52 +1,51 @@
 /**
- * What happened, twice: the last lines in words, for people, and a digest of everything, which two
- * runs of one seed must share. Lines are made only when asked for, so the ring costs next to
- * nothing.
+ * What happened, twice: in words, for people, when asked for; and a digest, which two runs of one
+ * seed must share. Words cost more than the events that they speak of, so nothing is kept or even
+ * worded otherwise: a schedule that fails is run once more to tell.
  */
-export type TraceLine = readonly [at: number, who: string, what: string];
+type TraceLine = readonly [at: number, who: string, what: string];
 
-const KEPT_LINES = 4000;
+/** What an event is about; worded only when somebody reads it. */
+export type Label = string | (() => string);
+
+export function wordsOf(label: Label): string {
+  return typeof label === 'string' ? label : label();
+}
 
 export class Trace {
   readonly #lines: TraceLine[] = [];
-  readonly #keepsAll: boolean;
-  #next = 0;
+  readonly #isKept: boolean;
   #digest = 0x811c9dc5;
-  #count = 0;
 
-  /** `keepsAll`: nothing is forgotten, for `--trace`. */
-  constructor(keepsAll: boolean) {
-    this.#keepsAll = keepsAll;
+  constructor(isKept: boolean) {
+    this.#isKept = isKept;
   }
 
   get digest(): number {
     return this.#digest >>> 0;
   }
 
-  get count(): number {
-    return this.#count;
+  /** The number says which event it is: they are counted as they are scheduled. */
+  event(at: number, number: number, who: string, label: Label): void {
+    this.#mix(Math.floor(at * 1000));
+    this.#mix(number);
+    if (this.#isKept) this.#lines.push([at, who, wordsOf(label)]);
   }
 
-  add(at: number, who: string, what: string): void {
-    this.#count++;
-    let hash = Math.imul(this.#digest ^ Math.floor(at * 1000), 0x01000193);
-    for (let i = 0; i < what.length; i++) hash = Math.imul(hash ^ what.charCodeAt(i), 0x01000193);
-    for (let i = 0; i < who.length; i++) hash = Math.imul(hash ^ who.charCodeAt(i), 0x01000193);
-    this.#digest = hash;
-    if (this.#keepsAll) this.#lines.push([at, who, what]);
-    else {
-      this.#lines[this.#next] = [at, who, what];
-      this.#next = (this.#next + 1) % KEPT_LINES;
-    }
+  remark(at: number, who: string, what: string): void {
+    this.#mix(Math.floor(at * 1000));
+    for (let i = 0; i < what.length; i++) this.#mix(what.charCodeAt(i));
+    if (this.#isKept) this.#lines.push([at, who, what]);
   }
 
-  /** The last lines, oldest first. */
-  last(count: number): readonly string[] {
-    const ordered = this.#keepsAll
-      ? this.#lines
-      : [...this.#lines.slice(this.#next), ...this.#lines.slice(0, this.#next)];
-    return ordered
-      .slice(-Math.min(count, ordered.length))
-      .map(([at, who, what]) => `${at.toFixed(3).padStart(10)} ${who.padEnd(12)} ${what}`);
+  /** Everything, in order; nothing unless it is kept. */
+  lines(): readonly string[] {
+    return this.#lines.map(
+      ([at, who, what]) => `${at.toFixed(3).padStart(10)} ${who.padEnd(12)} ${what}`,
+    );
+  }
+
+  #mix(value: number): void {
+    this.#digest = Math.imul(this.#digest ^ value, 0x01000193);
   }
 }

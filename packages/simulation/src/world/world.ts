@@ -9,7 +9,8 @@ import type { Random } from '@weir/core/internal/base/random';
 import { EventQueue } from './event-queue.ts';
 import type { WorldEvent } from './event-queue.ts';
 import type { Life } from './life.ts';
-import { Trace } from './trace.ts';
+import { Trace, wordsOf } from './trace.ts';
+import type { Label } from './trace.ts';
 
 /** What ends a run early: an invariant does not hold. */
 export class Violation extends Error {
@@ -65,7 +66,7 @@ export class World {
     return this.#root.derive(label);
   }
 
-  schedule(life: Life | null, delayMs: number, label: string, fn: () => void): Timer {
+  schedule(life: Life | null, delayMs: number, label: Label, fn: () => void): Timer {
     const event: WorldEvent = {
       at: this.#now + Math.max(0, delayMs),
       tie: this.#ties.next(),
@@ -85,7 +86,7 @@ export class World {
 
   /** Remarks in the trace. */
   note(who: string, what: string): void {
-    this.trace.add(this.#now, who, what);
+    this.trace.remark(this.#now, who, what);
     this.watcher?.(who, what, 'remark');
   }
 
@@ -118,18 +119,18 @@ export class World {
       if (event.at > untilMs) return 'late';
       this.#now = event.at;
       if (this.watcher !== null) {
-        this.watcher(life?.name ?? '', event.label, 'before');
+        this.watcher(life?.name ?? '', wordsOf(event.label), 'before');
         if (life?.isAlive === false) continue;
       }
       this.#events++;
-      this.trace.add(event.at, life?.name ?? '', event.label);
+      this.trace.event(event.at, event.sequence, life?.name ?? '', event.label);
       try {
         event.fn();
       } catch (error) {
         this.violated(`nobody caught: ${error instanceof Error ? error.stack : String(error)}`);
       }
       await drained();
-      this.watcher?.(life?.name ?? '', event.label, 'after');
+      this.watcher?.(life?.name ?? '', wordsOf(event.label), 'after');
     }
   }
 
@@ -138,7 +139,7 @@ export class World {
     const counts = new Map<string, number>();
     for (const { cancelled, life, label } of this.#queue.events) {
       if (cancelled || life?.isAlive === false) continue;
-      const text = `${life?.name ?? 'world'}: ${label}`;
+      const text = `${life?.name ?? 'world'}: ${wordsOf(label)}`;
       counts.set(text, (counts.get(text) ?? 0) + 1);
     }
     return [...counts].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`));

@@ -3,7 +3,7 @@
  * what holds afterwards holds for all of them.
  */
 import type { SchedulePlan } from '../plan.ts';
-import { runSchedule } from '../simulate.ts';
+import { LINES_SHOWN, runSchedule } from '../simulate.ts';
 import { Choices } from './choices.ts';
 import type { Bounds } from './choices.ts';
 import { Odometer } from './odometer.ts';
@@ -49,6 +49,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     const result = await runSchedule({
       seed: 0,
       root: choices.random(),
+      // It cannot be run again to tell.
+      keepsTrace: true,
       change: () => plan,
       beforeEvent: () => choices.crash(),
     });
@@ -56,7 +58,12 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     events += result.events;
     choicesMax = Math.max(choicesMax, odometer.length);
     const { failure: message, trace } = result;
-    if (message !== null) failures.push({ unusual: odometer.unusual(), message, trace });
+    if (message !== null)
+      failures.push({
+        unusual: odometer.unusual(),
+        message,
+        trace: trace.slice(-LINES_SHOWN),
+      });
     if (worlds % PROGRESS_EVERY === 0) progress?.(worlds);
   }
   return { worlds, events, choicesMax, isComplete, failures };
