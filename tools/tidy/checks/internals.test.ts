@@ -8,7 +8,9 @@ function complaints(text: string, path = 'packages/simulation/src/world/world.ts
 }
 
 test('the simulation may import the layers of the engine, and its own files', () => {
-  const text = "import '@weir/core/internal/jobmanager/job-master'; import './life.ts';";
+  const text =
+    "import '@weir/core/internal/jobmanager/job-master'; import './life.ts';" +
+    "import '@weir/kafka/internal/model/model-broker';";
   assert.deepEqual(complaints(text), []);
 });
 

@@ -1,8 +1,9 @@
 /**
  * Who reaches the engine's files, under `@weir/core/internal/`. The simulation is a second
- * composition root: it may use every layer but the first root and what users see. `@weir/testing`
- * may use the same, beside the public API. A connector builds on the public API alone, as those of
- * other people must: what it lacks there, everybody lacks.
+ * composition root: it may use every layer but the first root and what users see, and the files of
+ * connectors, which it runs against models of their systems. `@weir/testing` may use the same,
+ * beside the public API. A connector builds on the public API alone, as those of other people must:
+ * what it lacks there, everybody lacks.
  */
 import { isTest } from '../check.ts';
 import type { Check, Problem } from '../check.ts';
@@ -29,7 +30,7 @@ export const internals: Check = {
 
 function complaint({ path }: SourceFile, specifier: string): string | null {
   if (specifier.includes('core/src/')) return `import '${INTERNAL}…' instead of '${specifier}'`;
-  if (path.startsWith(SIMULATION) && /^@weir\/(?!core\/internal\/)/.test(specifier))
+  if (path.startsWith(SIMULATION) && /^@weir\/core(?!\/internal\/)/.test(specifier))
     return `import the file itself, under '${INTERNAL}'`;
   if (!specifier.startsWith(INTERNAL)) return null;
   if (!path.startsWith(SIMULATION) && !path.startsWith(TESTING))

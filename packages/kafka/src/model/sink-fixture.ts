@@ -137,7 +137,11 @@ export function recoveryOf(
 }
 
 /** What a reader at read_committed sees in all partitions of a topic. */
-export function visible({ broker }: World, topic = 'out', partitions = 1): string[] {
+export function visible(
+  { broker }: Pick<World, 'broker'>,
+  topic = 'out',
+  partitions = 1,
+): string[] {
   const values: string[] = [];
   for (let partition = 0; partition < partitions; partition++) {
     const log = broker.log(topic, partition);
@@ -150,6 +154,6 @@ export function visible({ broker }: World, topic = 'out', partitions = 1): strin
 }
 
 /** Ids of open transactions. */
-export function openIds({ broker }: World): string[] {
+export function openIds({ broker }: Pick<World, 'broker'>): string[] {
   return broker.coordinator.list(['Ongoing']).map((it) => it.transactionalId);
 }

@@ -3,6 +3,7 @@
  * to find. Every one must be found within 500 seeds.
  */
 import { coordinatorBugs } from './coordinator-bugs.ts';
+import { kafkaBugs } from './kafka-bugs.ts';
 import { savepointBugs } from './savepoint-bugs.ts';
 import { sinkBugs } from './sink-bugs.ts';
 import { stateBugs } from './state-bugs.ts';
@@ -22,4 +23,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...sinkBugs,
   ...storageBugs,
   ...savepointBugs,
+  ...kafkaBugs,
 ];

@@ -4,6 +4,7 @@
  */
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import type { JobSpec, SinkSpec } from '../jobs/job-spec.ts';
+import type { KafkaOutput } from '../jobs/kafka-output.ts';
 import type { OuterSystem } from '../jobs/outer-system.ts';
 import { recount } from '../jobs/recount.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
@@ -18,6 +19,7 @@ export interface OutputCheck {
   readonly disk: MemoryFileSystem;
   readonly outer: OuterSystem<SimulatedRecord>;
   readonly plain: ReadonlyMap<string, readonly SimulatedRecord[]>;
+  readonly kafka: Pick<KafkaOutput, 'visible' | 'open'>;
 }
 
 const NAMED_MAX = 5;
@@ -35,6 +37,8 @@ export async function checkOutput(check: OutputCheck): Promise<void> {
   void plain;
   for (const { id, state } of outer.unfinished())
     world.violated(`transaction ${id} is ${state} although the job has finished`);
+  for (const id of check.kafka.open())
+    world.violated(`transaction ${id} is open although the job has finished`);
   const files = await filesBelow(disk, '/output');
   for (const path of files) {
     // A power failure may bring back the old name of a file whose final name is durable.
@@ -49,11 +53,13 @@ export async function checkOutput(check: OutputCheck): Promise<void> {
 
 async function outputOf(
   { name, kind }: SinkSpec,
-  { outer, plain, disk }: OutputCheck,
+  { outer, plain, disk, kafka }: OutputCheck,
 ): Promise<readonly SimulatedRecord[]> {
   switch (kind) {
     case 'transactions':
       return outer.committed(name);
+    case 'kafka':
+      return kafka.visible(name);
     case 'plain':
       return plain.get(name) ?? [];
     case 'files': {

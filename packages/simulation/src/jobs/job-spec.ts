@@ -63,7 +63,7 @@ export interface OperatorSpec {
 export interface SinkSpec {
   readonly name: string;
   readonly input: number;
-  readonly kind: 'transactions' | 'files' | 'plain';
+  readonly kind: 'transactions' | 'kafka' | 'files' | 'plain';
   readonly parallelism: number | null;
   /** Records in one write, bytes of a part. */
   readonly size: number;

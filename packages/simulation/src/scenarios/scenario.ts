@@ -1,4 +1,5 @@
 /** A way to draw schedules: what a seed means depends on the scenario it is drawn for. */
+import { checkpointsAfterFinish, drawSettings } from './draw-settings.ts';
 import type { Draw, SchedulePlan } from './plan.ts';
 import { drawPlan } from './plan.ts';
 
@@ -14,4 +15,17 @@ export const RANDOM: Scenario = {
   name: 'random',
   about: 'random jobs under random faults',
   draw: (draw) => drawPlan(draw),
+};
+
+export const KAFKA: Scenario = {
+  name: 'kafka',
+  about: 'random jobs that publish into the model of a Kafka broker through the real sink',
+  draw: (draw) => {
+    const settings = checkpointsAfterFinish(drawSettings(draw('settings')));
+    const plan = drawPlan(draw, { settings });
+    const sinks = plan.job.sinks.map((sink) => ({ ...sink, kind: 'kafka' as const }));
+    // Each attempt has a sink of its own.
+    const moods = { ...plan.moods, shortcuts: { sharesPlans: false, plainChains: true } };
+    return { ...plan, moods, job: { ...plan.job, sinks } };
+  },
 };

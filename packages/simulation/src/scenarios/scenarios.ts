@@ -1,11 +1,17 @@
 /** All scenarios by name, for the command line and for CI. */
 import { PATTERNS } from './patterns.ts';
 import { SAVEPOINT_SCENARIOS } from './savepoint-scenarios.ts';
-import { RANDOM } from './scenario.ts';
+import { KAFKA, RANDOM } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { SHORT } from './short.ts';
 
-export const SCENARIOS: readonly Scenario[] = [RANDOM, SHORT, ...PATTERNS, ...SAVEPOINT_SCENARIOS];
+export const SCENARIOS: readonly Scenario[] = [
+  RANDOM,
+  KAFKA,
+  SHORT,
+  ...PATTERNS,
+  ...SAVEPOINT_SCENARIOS,
+];
 
 export function scenarioNamed(name: string): Scenario {
   const scenario = SCENARIOS.find((it) => it.name === name);

@@ -15,12 +15,14 @@ import type { Fault } from '../faults/fault-plan.ts';
 import type { FaultTargets } from '../faults/inject.ts';
 import { buildJob } from '../jobs/build-job.ts';
 import type { JobSpec, SinkSpec } from '../jobs/job-spec.ts';
+import { KafkaOutput } from '../jobs/kafka-output.ts';
 import { OuterSystem } from '../jobs/outer-system.ts';
 import type { OuterMood } from '../jobs/outer-system.ts';
 import { writeInputs } from '../jobs/input-files.ts';
 import { plainSink } from '../jobs/plain-sink.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
 import { transactionSink } from '../jobs/transaction-sink.ts';
+import { Life } from '../world/life.ts';
 import { World } from '../world/world.ts';
 import { watchMoments } from './moments.ts';
 import { hasZombies } from './plan.ts';
@@ -79,6 +81,7 @@ class Schedule {
   readonly #machine: Machine;
   readonly #outer: OuterSystem<SimulatedRecord>;
   readonly #outerMood: OuterMood;
+  readonly #kafka: KafkaOutput;
   readonly #plain = new Map<string, SimulatedRecord[]>();
   readonly #fragility = { chance: 0 };
   readonly #supervisor: Supervisor;
@@ -103,6 +106,8 @@ class Schedule {
     });
     this.#outerMood = { latencyMs: plan.outerLatencyMs, failure: 0, lostAnswer: 0, isDown: false };
     this.#outer = new OuterSystem(world, this.#outerMood, ({ id }) => id);
+    const broker = this.#machine.clockOf(new Life('broker', 0));
+    this.#kafka = new KafkaOutput(world, this.#outerMood, broker);
     if (!exactlyOnce) this.#outer.allowDuplicates();
     const cuts = new CutCheck({
       world,
@@ -215,6 +220,7 @@ class Schedule {
       disk: this.#machine.disk,
       outer: this.#outer,
       plain: this.#plain,
+      kafka: this.#kafka,
     });
     return world.violation?.message ?? null;
   }
@@ -243,6 +249,8 @@ class Schedule {
               () => `${name} commits for checkpoint ${checkpointId}, which is not durable`,
             ),
         });
+      case 'kafka':
+        return this.#kafka.sink(name);
       case 'files':
         return fileSink<SimulatedRecord>({
           path: `${OUTPUT_DIRECTORY}/${name}`,
