@@ -48,6 +48,30 @@ export class BinaryReader {
     return this.#buffer.toString('utf8', start, start + sizeBytes);
   }
 
+  f64BigEndian(): number {
+    return this.#buffer.readDoubleBE(this.#advance(8));
+  }
+
+  /** A whole number of so many bytes, highest first; negative when its first bit is set. */
+  int(sizeBytes: 1 | 2 | 4): number {
+    const start = this.#advance(sizeBytes);
+    let value = ((this.#buffer[start] as number) << 24) >> 24;
+    for (let i = 1; i < sizeBytes; i++) value = (value << 8) | (this.#buffer[start + i] as number);
+    return value;
+  }
+
+  /** UTF-8 of so many bytes. */
+  utf8(sizeBytes: number): string {
+    const start = this.#advance(sizeBytes);
+    return this.#buffer.utf8Slice(start, start + sizeBytes);
+  }
+
+  /** Goes back to where it was. */
+  rewind(position: number): void {
+    if (position < 0 || position > this.#position) throw this.#broken('it was never there');
+    this.#position = position;
+  }
+
   /** A view of the next bytes, not a copy. */
   bytes(sizeBytes: number): Uint8Array {
     const start = this.#advance(sizeBytes);

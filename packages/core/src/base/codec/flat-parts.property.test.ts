@@ -35,3 +35,35 @@ test('parts of primitives have the bytes that msgpackr would give them', () => {
   );
   assert.ok(flat > 100, `only ${flat} took the quick way`);
 });
+
+test('values of every kind in turn are read one after another', () => {
+  const value = fc.oneof(fc.array(part, { maxLength: 5 }), fc.constant([1, { a: [1] }]));
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 60 }), (values) => {
+      const [output, encoder] = [new BinaryWriter(), new ValueEncoder()];
+      for (const parts of values) encoder.writeParts(parts, output);
+      const input = new BinaryReader(output.view());
+      const decoder = new ValueDecoder(encoder.shapes);
+      for (const parts of values) assert.deepEqual(decoder.read(input), parts);
+      assert.equal(input.remaining, 0);
+    }),
+  );
+});
+
+test('parts that are cut off or of another length are not taken for others', () => {
+  const encoder = new ValueEncoder();
+  const parts = [1, 300, -70_000, 2 ** 31, 0.5, 'text', 'x'.repeat(300), true, null];
+  const output = new BinaryWriter();
+  encoder.writeParts(parts, output);
+  const bytes = output.copy();
+  for (let length = 0; length < bytes.length; length++)
+    assert.throws(() => new ValueDecoder([]).read(new BinaryReader(bytes.subarray(0, length))), {
+      code: 'SERIALIZATION_FAILED',
+    });
+  // Says that it is shorter than it is.
+  const [low = 0] = bytes;
+  const shorter = bytes.with(0, low - 3);
+  assert.throws(() => new ValueDecoder([]).read(new BinaryReader(shorter)), {
+    code: 'SERIALIZATION_FAILED',
+  });
+});

@@ -1,9 +1,11 @@
 /**
  * An array of primitives in MessagePack, byte by byte as msgpackr writes it, but straight into the
- * output: most keyed state is a key and a few numbers or texts, and going through msgpackr would
- * cost four times as much. Called by `ValueEncoder`; 0.1 µs for an entry of 100 bytes.
+ * output, and back: most keyed state is a key and a few numbers or texts, and going through msgpackr
+ * would cost a multiple. Called by `ValueEncoder` and `ValueDecoder`; 0.1 µs for an entry of 100
+ * bytes.
  */
 import { Buffer } from 'node:buffer';
+import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
 
 /** What an array of as many elements begins with, in one byte. */
@@ -54,6 +56,67 @@ export function writeFlat(parts: readonly unknown[], output: BinaryWriter): void
     else if (typeof part === 'string') writeString(part, output);
     else output.u8(part === null ? NIL : part === true ? TRUE : FALSE);
   }
+}
+
+/**
+ * The next so many bytes if they are such an array, else null: whatever else there is, or damage.
+ * How far it has read is then of no meaning.
+ */
+export function readFlat(input: BinaryReader, sizeBytes: number): unknown[] | null {
+  const end = input.position + sizeBytes;
+  if (sizeBytes < 1 || sizeBytes > input.remaining) return null;
+  const head = input.u8();
+  if ((head & 0xf0) !== FIX_ARRAY) return null;
+  const parts: unknown[] = [];
+  for (let left = head & FIX_ARRAY_MAX; left > 0; left--) {
+    if (input.position >= end) return null;
+    const part = readPart(input, end);
+    if (part === undefined) return null;
+    parts.push(part);
+  }
+  return input.position === end ? parts : null;
+}
+
+function readPart(input: BinaryReader, end: number): number | string | boolean | null | undefined {
+  const tag = input.u8();
+  if (tag < FIX_INT_END) return tag;
+  if (tag >= 0xe0) return tag - 0x100;
+  if (tag >= FIX_STRING && tag < NIL) return readString(input, tag - FIX_STRING, end);
+  const room = end - input.position;
+  switch (tag) {
+    case NIL:
+      return null;
+    case FALSE:
+      return false;
+    case TRUE:
+      return true;
+    case UINT8:
+    case INT8:
+      if (room < 1) return undefined;
+      return tag === UINT8 ? input.int(1) & 0xff : input.int(1);
+    case UINT16:
+    case INT16:
+      if (room < 2) return undefined;
+      return tag === UINT16 ? input.int(2) & 0xffff : input.int(2);
+    case UINT32:
+    case INT32:
+      if (room < 4) return undefined;
+      return tag === UINT32 ? input.int(4) >>> 0 : input.int(4);
+    case FLOAT64:
+      return room < 8 ? undefined : input.f64BigEndian();
+    case STRING8:
+      return room < 1 ? undefined : readString(input, input.int(1) & 0xff, end);
+    case STRING16:
+      return room < 2 ? undefined : readString(input, input.int(2) & 0xffff, end);
+    case STRING32:
+      return room < 4 ? undefined : readString(input, input.int(4) >>> 0, end);
+    default:
+      return undefined;
+  }
+}
+
+function readString(input: BinaryReader, sizeBytes: number, end: number): string | undefined {
+  return sizeBytes > end - input.position ? undefined : input.utf8(sizeBytes);
 }
 
 function sizeOfNumber(value: number): number {

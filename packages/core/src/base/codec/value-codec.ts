@@ -12,7 +12,7 @@ import { Packr, REUSE_BUFFER_MODE, Unpackr } from 'msgpackr';
 import { SerializationError, isWeirError, messageOf } from '../errors.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
-import { flatSizeOf, writeFlat } from './flat-parts.ts';
+import { flatSizeOf, readFlat, writeFlat } from './flat-parts.ts';
 import type { GraphNode } from './value-graph.ts';
 import { fromGraph, toGraph } from './value-graph.ts';
 import { ValueScanner } from './value-scan.ts';
@@ -26,6 +26,8 @@ const RESET_BUFFER_MODE = 1024;
 
 /** As many shapes as msgpackr names in one byte, half of them for values that stand alone. */
 const SHARED_SHAPES_MAX = 32;
+/** An attempt costs a third of a value: so many are taken for what one was. */
+const OTHERS_IN_A_ROW = 15;
 /** Wider objects are taken for dictionaries: their names are not worth keeping. */
 const SHAPE_FIELDS_MAX = 24;
 
@@ -121,6 +123,8 @@ export class ValueEncoder {
 /** Reads what a `ValueEncoder` wrote. */
 export class ValueDecoder {
   readonly #unpackr: Unpackr;
+  /** Values that are not tried as flat parts, since the one before them was something else. */
+  #others = 0;
 
   constructor(shapes: Shapes) {
     this.#unpackr = new Unpackr({
@@ -131,7 +135,16 @@ export class ValueDecoder {
   }
 
   read(input: BinaryReader): unknown {
-    return unpack(this.#unpackr, input.bytes(input.varint()));
+    const sizeBytes = input.varint();
+    const start = input.position;
+    if (this.#others > 0) this.#others--;
+    else if (sizeBytes > 1) {
+      const parts = input.u8() === FORM_SIMPLE ? readFlat(input, sizeBytes - 1) : null;
+      if (parts !== null) return parts;
+      input.rewind(start);
+      this.#others = OTHERS_IN_A_ROW;
+    }
+    return unpack(this.#unpackr, input.bytes(sizeBytes));
   }
 }
 

@@ -123,12 +123,17 @@ export class EntryTable {
   /** Puts in an entry of an earlier snapshot. `false` when the key has one already. */
   insert(key: KeyValue, keyGroup: number, contents: readonly unknown[]): boolean {
     if (this.#find(key) !== null) return false;
-    const isCurrent = contents.every((content) => !(content instanceof Unmigrated));
-    const version = isCurrent ? this.#snapshots.version : UNMIGRATED_VERSION;
-    const areNumbers = contents.every((it) => typeof it === 'number' || it === EMPTY);
-    const entry = this.#add(areNumbers, { key, keyGroup, version });
-    for (const [slot, content] of contents.entries())
-      if (content !== EMPTY) entry.set(slot, content);
+    let { version } = this.#snapshots;
+    let areNumbers = true;
+    for (let slot = 0; slot < contents.length; slot++) {
+      const content = contents[slot];
+      if (typeof content === 'number' || content === EMPTY) continue;
+      areNumbers = false;
+      if (content instanceof Unmigrated) version = UNMIGRATED_VERSION;
+    }
+    const entry = this.#add(areNumbers, key, { keyGroup, version });
+    for (let slot = 0; slot < contents.length; slot++)
+      if (contents[slot] !== EMPTY) entry.set(slot, contents[slot]);
     return true;
   }
 
@@ -234,7 +239,7 @@ export class EntryTable {
     const key = this.#key === 0 ? 0 : this.#key;
     const keyGroup = keyGroupOf(hashKey(key), this.#options.maxParallelism);
     const { version } = this.#snapshots;
-    const entry = this.#add(typeof content === 'number', { key, keyGroup, version });
+    const entry = this.#add(typeof content === 'number', key, { keyGroup, version });
     this.current = entry;
     return entry;
   }
@@ -256,7 +261,8 @@ export class EntryTable {
 
   #add(
     areNumbers: boolean,
-    { key, keyGroup, version }: Pick<Entry, 'key' | 'keyGroup' | 'version'>,
+    key: KeyValue,
+    { keyGroup, version }: Pick<Entry, 'keyGroup' | 'version'>,
   ): Entry | NumberEntry {
     if (areNumbers && typeof key === 'number' && (key | 0) === key && this.#takesNumbers()) {
       this.#numbers ??= new NumberTable(this.states.length);
@@ -290,13 +296,17 @@ export class EntryTable {
   }
 
   #put(mapKey: MapKey, entry: Entry): void {
+    this.#size++;
+    if (this.#first.size < this.#entriesPerMap) {
+      this.#first.set(mapKey, entry);
+      return;
+    }
     let map = this.#maps.find((each) => each.size < this.#entriesPerMap);
     if (map === undefined) {
       map = new Map();
       this.#maps.push(map);
     }
     map.set(mapKey, entry);
-    this.#size++;
   }
 
   #remove(entry: Entry | NumberEntry): void {

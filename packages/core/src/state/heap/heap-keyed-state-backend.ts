@@ -56,6 +56,8 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
   readonly #freeze: boolean;
   /** One per slot. */
   readonly #evolutions: (StateEvolution<unknown> | undefined)[] = [];
+  /** Of the entry that is put in, one per slot. Used again. */
+  readonly #contents: unknown[] = [];
 
   constructor(options: HeapBackendOptions) {
     this.keyGroups = options.keyGroups;
@@ -130,7 +132,8 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     keyGroup: number,
     slots: readonly (StoredSlot | null)[],
   ): boolean {
-    const contents: unknown[] = this.states.map(() => EMPTY);
+    const contents = this.#contents;
+    for (let index = 0; index < this.states.length; index++) contents[index] = EMPTY;
     let isEmpty = true;
     for (let i = 1; i < parts.length; i += 2) {
       const slot = slots[parts[i] as number];
