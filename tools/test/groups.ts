@@ -71,6 +71,14 @@ export const GROUPS: readonly Group[] = [
     isTimed: true,
     limitMs: 6 * MINUTE_MS,
   },
+  {
+    // One process, so that all files share one server.
+    name: 'postgres',
+    patterns: ['test/postgres/**/*.test.ts'],
+    options: ['--test-isolation=none', `--test-timeout=${2 * MINUTE_MS}`],
+    isTimed: true,
+    limitMs: 6 * MINUTE_MS,
+  },
 ];
 
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));

@@ -1,7 +1,7 @@
 /**
  * The one test command: `npm test` runs everything, `npm test -- PART…` only the parts named
- * (checks, ledger, unit, integration, processes, kafka). Quiet about what passes, full about what
- * fails; the last line is always `N passed, N failed`. Exit code 1 on any failure.
+ * (checks, ledger, unit, integration, processes, kafka, postgres). Quiet about what passes, full
+ * about what fails; the last line is always `N passed, N failed`. Exit code 1 on any failure.
  */
 import { fileURLToPath } from 'node:url';
 import { ledgerOutcome, tidyOutcomes, toolOutcomes } from './checks.ts';

@@ -15,7 +15,15 @@ export const LISTS: Readonly<Record<string, string>> = {
 };
 const ELSEWHERE = 'docs/behaviours/elsewhere.md';
 const NUMBER = /\b(R\d{3}|I-\d{1,3})\b/g;
-const TESTS: ReadonlySet<string> = new Set(['test', 'it', 'describe', 'suite', 'brokerTest']);
+const TESTS: ReadonlySet<string> = new Set([
+  'test',
+  'it',
+  'describe',
+  'suite',
+  'brokerTest',
+  'postgresTest',
+  'ownServerTest',
+]);
 
 export const ledger: Check = {
   name: 'every listed behaviour is a test or has its reason in elsewhere.md',

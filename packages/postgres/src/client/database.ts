@@ -110,7 +110,8 @@ from unnest(pg_blocking_pids($1)) as b(pid) join pg_stat_activity a on a.pid = b
 union
 select format('prepared transaction %s of %s', p.gid, p.owner)
 from pg_prepared_xacts p
-join pg_locks h on h.granted and h.virtualtransaction = '-1/' || p.transaction::text
+join pg_locks own on own.transactionid = p.transaction and own.granted and own.pid is null
+join pg_locks h on h.virtualtransaction = own.virtualtransaction and h.granted and h.pid is null
 join pg_locks w on w.pid = $1 and not w.granted
 where h.transactionid = w.transactionid
   or (h.locktype = 'relation' and h.relation = w.relation and h.database = w.database)`;

@@ -1,0 +1,336 @@
+/** What users get wrong, and what goes wrong around them: each has one clear end. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { datagen, job, sequence } from '@weir/core';
+import type { ConfigSettings, Job } from '@weir/core';
+import { postgresSink } from '../../packages/postgres/src/index.ts';
+import type { PostgresSinkOptions } from '../../packages/postgres/src/index.ts';
+import type { PostgresServer } from '../../tools/postgres/server.ts';
+import { attemptsOn, put } from './support/drive.ts';
+import { run } from './support/jobs.ts';
+import { fresh, ownServerTest, postgresTest } from './support/shared-server.ts';
+
+function insertJob(
+  options: Partial<PostgresSinkOptions<number>> & Pick<PostgresSinkOptions<number>, 'connection'>,
+  last = 100,
+): Job {
+  return job('insert', (env) => {
+    env
+      .fromSource(sequence(1, last), { uid: 'numbers' })
+      .sinkTo(
+        postgresSink<number>({
+          table: 'numbers',
+          columns: { id: (n) => n },
+          retryForMs: 1000,
+          ...options,
+        }),
+      )
+      .uid('out');
+  });
+}
+
+async function table(server: PostgresServer, columns = 'id bigint primary key'): Promise<string> {
+  const name = fresh('numbers');
+  await server.psql(`create table ${name} (${columns})`);
+  return name;
+}
+
+/** Runs once, without restarts, and gives the error. */
+async function failureOf(inserting: Job): Promise<Error> {
+  const config: ConfigSettings = { 'restart-strategy.type': 'none' };
+  const outcome = await run(inserting, { config }).then(
+    (ended) => ended,
+    (error: unknown) => error,
+  );
+  assert.ok(outcome instanceof Error, 'the job should have failed');
+  return outcome;
+}
+
+postgresTest('prepared transactions too few: refused with the number [R067]', async (server) => {
+  if (!server.isOwn) return;
+  const name = await table(server);
+  const wide = attemptsOn(server.url, name).next();
+  await assert.rejects(wide.start(40), {
+    kind: 'user',
+    message: /max_prepared_transactions = 64; this sink needs 80 \(2 for each of 40 subtasks\)/,
+  });
+  await wide.close();
+});
+
+ownServerTest(
+  'prepared transactions switched off: refused before a record is read',
+  { max_prepared_transactions: '0' },
+  async (server) => {
+    await server.psql('create table numbers (id bigint primary key)');
+    const error = await failureOf(insertJob({ connection: server.url }));
+    assert.match(error.message, /= 0; this sink needs 2 \(2 for each of 1 subtasks\)\. Set/);
+  },
+);
+
+ownServerTest(
+  'prepared transactions exhausted by others: tried again, and nothing is lost',
+  { max_prepared_transactions: '3' },
+  async (server) => {
+    await server.psql('create table numbers (id bigint primary key); create table other (n int)');
+    const attempts = attemptsOn(server.url, 'numbers');
+    const first = attempts.next();
+    await first.start();
+    await put(first, 1);
+    for (const n of [1, 2, 3])
+      await server.psql(`begin; insert into other values (${n}); prepare transaction 'o${n}'`);
+    await assert.rejects(first.checkpoint(1), {
+      kind: 'transient',
+      message: /maximum number of prepared transactions.*needs up to 2 prepared transactions/s,
+    });
+    await assert.rejects(attempts.next().start(), /of which others use 3; .* at least 5/);
+    for (const n of [1, 2, 3]) await server.psql(`rollback prepared 'o${n}'`);
+    const third = attempts.next();
+    await third.start();
+    await put(third, 1);
+    await third.complete(await third.checkpoint(1));
+    assert.equal(await server.psql('select count(*) from numbers'), '1');
+    await attempts.closeAll();
+  },
+);
+
+postgresTest('a table, a column, a type that do not fit are named at the start', async (server) => {
+  const name = await table(server, 'id bigint primary key, label text not null, at date');
+  const failing = async (columns: PostgresSinkOptions<number>['columns']): Promise<string> =>
+    (await failureOf(insertJob({ connection: server.url, table: name, columns }))).message;
+  const id = (n: number): number => n;
+  assert.match(
+    await failing({ id, lable: () => 'x' }),
+    /has no column "lable"; its columns are id, label, at/,
+  );
+  assert.match(await failing({ id }), /column "label" must have a value, has no default/);
+  assert.match(
+    await failing({ id, label: { type: 'bigint', value: id } }),
+    /column "label" is text, and the job writes bigint/,
+  );
+  const missing = await failureOf(insertJob({ connection: server.url, table: 'nowhere.at_all' }));
+  assert.match(missing.message, /there is no such table; create it.*\(nowhere\.at_all\)/);
+});
+
+postgresTest('a column that is dropped in mid-run ends the job by name', async (server) => {
+  const name = await table(server, 'id bigint primary key, label text');
+  const columns = { id: (n: number) => n, label: () => 'x' };
+  const attempts = attemptsOn(server.url, name, { columns });
+  const driver = attempts.next();
+  await driver.start();
+  await server.psql(`alter table ${name} drop column label`);
+  await put(driver, 1);
+  await assert.rejects(driver.checkpoint(1), { kind: 'user', message: /column "label".*does not/ });
+  await attempts.closeAll();
+});
+
+postgresTest('a key that is there ends the job at the third time, naming it', async (server) => {
+  const name = await table(server);
+  await server.psql(`insert into ${name} values (50)`);
+  const error: unknown = await run(insertJob({ connection: server.url, table: name })).then(
+    () => null,
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof Error);
+  const texts = [error.message, (error.cause as Error | undefined)?.message ?? ''].join('\n');
+  assert.match(texts, /does not take the row \(id\)=\(50\): duplicate key value violates unique/);
+  assert.match(texts, /failed 3 times/);
+  assert.equal(await server.psql(`select count(*) from ${name}`), '1', 'nothing by halves');
+});
+
+for (const [policy, what] of [
+  ['skip', 'counted'],
+  ['dead letter', 'counted and kept once'],
+] as const)
+  postgresTest(
+    `a key that is there, in the middle of a batch, ${policy}: ${what}, the rest kept [R107]`,
+    async (server) => {
+      const name = await table(server);
+      const letters = fresh('letters');
+      await server.psql(
+        `insert into ${name} values (50), (77); ` +
+          `create table ${letters} (id text primary key, target text, reason text, row jsonb)`,
+      );
+      let failures = 0;
+      const inserting = job('insert', (env) => {
+        env
+          .fromSource(sequence(1, 100), { uid: 'numbers' })
+          .map((n) => {
+            if (n === 90 && failures++ === 0) throw new Error('planned');
+            return n;
+          })
+          .sinkTo(
+            postgresSink<number>({
+              connection: server.url,
+              table: name,
+              columns: { id: (n) => (n === 60 ? 'sixty' : n) },
+              onBadRow: policy === 'skip' ? 'skip' : { deadLetterTable: letters },
+            }),
+          )
+          .uid('out');
+      });
+      const { outcome } = await run(inserting);
+      assert.equal(outcome.status, 'FINISHED');
+      assert.equal(await server.psql(`select count(*) from ${name}`), '99');
+      const kept = await server.psql(`select row->>'id', reason from ${letters} order by 1`);
+      if (policy === 'skip') return assert.equal(kept, '');
+      assert.deepEqual(
+        kept.split('\n').map((line) => line.slice(0, line.indexOf('|'))),
+        ['50', '77', 'sixty'],
+      );
+      assert.match(kept, /sixty\|\(id\)=\(sixty\): column "id" \(bigint\): "sixty" is not a whole/);
+    },
+  );
+
+postgresTest('a row that a trigger refuses is found, and the rest kept', async (server) => {
+  const name = await table(server);
+  await server.psql(
+    `create function ${name}_f() returns trigger language plpgsql as ` +
+      "$$ begin if new.id = 33 then raise exception 'no thirty-three'; end if; return null; end; " +
+      '$$;' +
+      `create trigger t after insert on ${name} for each row execute function ${name}_f()`,
+  );
+  const { outcome } = await run(
+    insertJob({ connection: server.url, table: name, onBadRow: 'skip' }),
+  );
+  assert.equal(outcome.status, 'FINISHED');
+  assert.equal(await server.psql(`select count(*) from ${name}`), '99');
+  const error = await failureOf(insertJob({ connection: server.url, table: name }));
+  assert.match(`${error.message} ${String(error.cause)}`, /duplicate key|no thirty-three/);
+});
+
+postgresTest('a constraint that is looked at last says that nobody can tell', async (server) => {
+  const name = await table(server, 'id bigint, unique (id) deferrable initially deferred');
+  await server.psql(`insert into ${name} values (1)`);
+  const attempts = attemptsOn(server.url, name);
+  const driver = attempts.next();
+  await driver.start();
+  await put(driver, 1);
+  await assert.rejects(driver.checkpoint(1), /make the constraint immediate/);
+  await attempts.closeAll();
+});
+
+postgresTest(
+  'a missing dead-letter table is refused with the statement to make it',
+  async (server) => {
+    const name = await table(server);
+    const onBadRow = { deadLetterTable: 'no_such_letters' };
+    const error = await failureOf(insertJob({ connection: server.url, table: name, onBadRow }));
+    assert.match(
+      error.message,
+      /create table "no_such_letters" \(id text primary key, target text/,
+    );
+  },
+);
+
+postgresTest('a lock of somebody else ends in a time-out that names him', async (server) => {
+  const name = await table(server);
+  const holder = server.psql(
+    `set application_name = 'the other one'; begin; lock table ${name}; select pg_sleep(2); commit`,
+  );
+  await sleep(300);
+  const attempts = attemptsOn(server.url, name, { lockTimeoutMs: 600 });
+  const driver = attempts.next();
+  await driver.start();
+  await put(driver, 1);
+  await assert.rejects(driver.checkpoint(1), {
+    kind: 'transient',
+    message:
+      /lock timeout.*: it is held by process \d+ of \S+ \(the other one\): set application_name/s,
+  });
+  await attempts.closeAll();
+  await holder;
+});
+
+postgresTest('a lock of a prepared transaction is named by its name', async (server) => {
+  const name = await table(server);
+  const gid = fresh('theirs');
+  await server.psql(`begin; insert into ${name} values (1); prepare transaction '${gid}'`);
+  const attempts = attemptsOn(server.url, name, { lockTimeoutMs: 400 });
+  const driver = attempts.next();
+  await driver.start();
+  await put(driver, 1);
+  await assert.rejects(driver.checkpoint(1), (error: Error) => {
+    assert.match(error.message, new RegExp(`held by prepared transaction ${gid} of`));
+    return true;
+  });
+  await server.psql(`rollback prepared '${gid}'`);
+  await attempts.closeAll();
+});
+
+ownServerTest(
+  'no connection left: says how many a sink needs',
+  { max_connections: '8', superuser_reserved_connections: '3' },
+  async (server) => {
+    await server.psql('create table numbers (id bigint primary key)');
+    await server.psql('create role modest login; grant all on numbers to modest');
+    const url = new URL(server.url);
+    url.username = 'modest';
+    const attempts = attemptsOn(url.href, 'numbers', { retryForMs: 100 });
+    const driver = attempts.next();
+    await assert.rejects(driver.start(6), {
+      kind: 'transient',
+      message: /needs two connections for each subtask and one more: raise max_connections/,
+    });
+    await attempts.closeAll();
+  },
+);
+
+postgresTest(
+  'rights, passwords and databases that are missing end the job at once',
+  async (server) => {
+    if (!server.isOwn) return;
+    const name = await table(server);
+    const role = fresh('poor');
+    await server.psql(`create role ${role} login`);
+    const poor = new URL(server.url);
+    poor.username = role;
+    const error = await failureOf(insertJob({ connection: poor.href, table: name }));
+    assert.match(error.message, /permission denied for table .*grant the role this right/);
+    const elsewhere = new URL(server.url);
+    elsewhere.pathname = '/nowhere';
+    const lost = await failureOf(insertJob({ connection: elsewhere.href, table: name }));
+    assert.match(lost.message, /127\.0\.0\.1:\d+\/nowhere refuses connecting: database "nowhere"/);
+  },
+);
+
+ownServerTest('a server that is down at the start is waited for', {}, async (server) => {
+  await server.psql('create table numbers (id bigint primary key)');
+  await server.halt('fast');
+  const running = run(insertJob({ connection: server.url, retryForMs: 20_000 }));
+  await sleep(300);
+  await server.start();
+  assert.equal((await running).outcome.status, 'FINISHED');
+  assert.equal(await server.psql('select count(*) from numbers'), '100');
+});
+
+ownServerTest('a server that stays down fails the job with its address', {}, async (server) => {
+  await server.halt('fast');
+  const error = await failureOf(insertJob({ connection: server.url, retryForMs: 200 }));
+  assert.match(
+    error.message,
+    /127\.0\.0\.1:\d+\/postgres does not answer connecting.*ECONNREFUSED/,
+  );
+});
+
+ownServerTest('a server that crashes in mid-run: every row once', {}, async (server) => {
+  await server.psql('create table numbers (id bigint primary key)');
+  const inserting = job('insert', (env) => {
+    env
+      .fromSource(datagen({ generator: (i) => i + 1, count: 4000, rate: 2000 }), { uid: 'numbers' })
+      .sinkTo(
+        postgresSink<number>({
+          connection: server.url,
+          table: 'numbers',
+          columns: { id: (n) => n },
+          retryForMs: 30_000,
+        }),
+      )
+      .uid('out');
+  });
+  const running = run(inserting);
+  while ((await server.psql('select count(*) from numbers')) === '0') await sleep(20);
+  await server.restart('immediate');
+  assert.equal((await running).outcome.status, 'FINISHED');
+  assert.equal(await server.psql('select count(*), sum(id) from numbers'), '4000|8002000');
+  assert.equal(await server.psql('select count(*) from pg_prepared_xacts'), '0');
+});
