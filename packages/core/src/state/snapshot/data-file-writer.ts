@@ -82,7 +82,7 @@ export class DataFileWriter implements SectionOutput {
   /** Ends the snapshot. Once resolved, its bytes are durable; `null` when there are none. */
   async finish(): Promise<StateHandle | null> {
     this.#complete = true;
-    this.#endChunk();
+    if (this.#chunk.length > 0) this.#chunks.push(this.#chunk);
     await this.flush();
     const file = this.#file;
     if (file === null) return this.#writeHeld();
@@ -110,7 +110,6 @@ export class DataFileWriter implements SectionOutput {
   }
 
   #endChunk(): void {
-    if (this.#chunk.length === 0) return;
     this.#chunks.push(this.#chunk);
     this.#chunk = this.#spare ?? new BinaryWriter(CHUNK_ROOM_BYTES);
     this.#spare = null;
