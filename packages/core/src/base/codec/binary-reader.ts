@@ -63,7 +63,7 @@ export class BinaryReader {
   /** UTF-8 of so many bytes. */
   utf8(sizeBytes: number): string {
     const start = this.#advance(sizeBytes);
-    return this.#buffer.utf8Slice(start, start + sizeBytes);
+    return this.#buffer.toString('utf8', start, start + sizeBytes);
   }
 
   /** Goes back to where it was. */

@@ -1,8 +1,8 @@
 /**
  * An array of primitives in MessagePack, byte by byte as msgpackr writes it, but straight into the
- * output, and back: most keyed state is a key and a few numbers or texts, and going through msgpackr
- * would cost a multiple. Called by `ValueEncoder` and `ValueDecoder`; 0.1 µs for an entry of 100
- * bytes.
+ * output, and back: most keyed state is a key and a few numbers or texts, and going through
+ * msgpackr would cost a multiple. Called by `ValueEncoder` and `ValueDecoder`; 0.1 µs for an entry
+ * of 100 bytes.
  */
 import { Buffer } from 'node:buffer';
 import type { BinaryReader } from './binary-reader.ts';
