@@ -44,6 +44,8 @@ const PAUSE_MS_MAX = 5_000;
 export class DirectoryLog implements CompareAndAppendLog {
   readonly #io: LogIo;
   readonly #directory: string;
+  /** Whether records are permanent: of those that were written or read here, and are still there. */
+  readonly #known = new Map<number, boolean>();
   #isPrepared = false;
   #isClosed = false;
   #wake: () => void = () => undefined;
@@ -69,6 +71,7 @@ export class DirectoryLog implements CompareAndAppendLog {
         await writeFileDurably(fileSystem, temporary, bytes);
       });
       const outcome = await retryTransient(clock, () => this.#take(temporary, sequence, nonce));
+      if (outcome === 'appended') this.#known.set(sequence, permanent);
       // Whoever else is about to append comes too late, so his file may go with the dead ones'.
       if (outcome === 'appended' && permanent) await this.#removeTemporary();
       return outcome;
@@ -94,6 +97,7 @@ export class DirectoryLog implements CompareAndAppendLog {
       // Whoever wrote a claim compacted what was below it.
       if (await this.#isPermanent(sequence)) break;
       await this.#io.fileSystem.remove(this.#path(sequence));
+      this.#known.delete(sequence);
     }
   }
 
@@ -129,8 +133,12 @@ export class DirectoryLog implements CompareAndAppendLog {
   }
 
   async #isPermanent(sequence: number): Promise<boolean> {
+    const known = this.#known.get(sequence);
+    if (known !== undefined) return known;
     try {
-      return (await this.#read(sequence))?.permanent ?? false;
+      const isPermanent = (await this.#read(sequence))?.permanent ?? false;
+      this.#known.set(sequence, isPermanent);
+      return isPermanent;
     } catch (error) {
       if (error instanceof StateCorruptionError) return true;
       throw error;
