@@ -78,6 +78,8 @@ export interface SinkWriter<T, WriterState = unknown, Committable = unknown> {
   prepareCommit(options: {
     readonly checkpointId: number;
     readonly endOfInput: boolean;
+    /** The job is stopped with this snapshot, unless that fails: whatever is open may be closed. */
+    readonly stops?: boolean;
   }): PreparedCommit<WriterState, Committable>;
   /** Housekeeping by time (rolling by age); see `scheduleHousekeeping`. */
   onHousekeeping?(): void;

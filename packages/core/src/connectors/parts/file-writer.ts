@@ -122,9 +122,10 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
 
   prepareCommit(options: {
     readonly endOfInput: boolean;
+    readonly stops?: boolean;
   }): PreparedCommit<FileWriterState, FileCommittable> {
     this.#throwIfFailed();
-    if (options.endOfInput || this.#options.onCheckpoint)
+    if (options.endOfInput || options.stops === true || this.#options.onCheckpoint)
       for (const [bucket, open] of this.#open) this.#roll(bucket, open);
     const closed = this.#closed;
     this.#closed = [];

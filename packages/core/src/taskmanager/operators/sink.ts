@@ -122,8 +122,12 @@ export class SinkOperator extends StreamOperator {
     return true;
   }
 
-  override prepareSnapshot(checkpointId: number, endOfInput: boolean): Promise<void> {
-    const prepared = this.#prepare({ checkpointId, endOfInput }, checkpointId);
+  override prepareSnapshot(
+    checkpointId: number,
+    endOfInput: boolean,
+    stops = false,
+  ): Promise<void> {
+    const prepared = this.#prepare({ checkpointId, endOfInput, stops }, checkpointId);
     this.#writerState.update(prepared.writerStates);
     this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
     // The snapshot promises what earlier ones prepared too, and those may not be durable yet.
@@ -162,7 +166,11 @@ export class SinkOperator extends StreamOperator {
 
   /** `committedWith`: the checkpoint whose completion allows the commit; infinite at the end. */
   #prepare(
-    options: { readonly checkpointId: number; readonly endOfInput: boolean },
+    options: {
+      readonly checkpointId: number;
+      readonly endOfInput: boolean;
+      readonly stops?: boolean;
+    },
     committedWith: number,
   ): PreparedCommit<unknown, unknown> {
     try {

@@ -102,9 +102,13 @@ export abstract class StreamOperator {
   /**
    * Puts what belongs to checkpoint `checkpointId` into operator state, synchronously; the task
    * takes that and the keyed state right after. The checkpoint is acknowledged when the result
-   * resolves; a rejection fails the task.
+   * resolves; a rejection fails the task. `stops`: the job is stopped with it, unless that fails.
    */
-  prepareSnapshot(_checkpointId: number, _endOfInput: boolean): Promise<void> | null {
+  prepareSnapshot(
+    _checkpointId: number,
+    _endOfInput: boolean,
+    _stops?: boolean,
+  ): Promise<void> | null {
     return null;
   }
 

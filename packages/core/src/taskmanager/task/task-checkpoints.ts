@@ -162,6 +162,7 @@ export class TaskCheckpoints {
     const hasEnded = task.hasEnded() && !isPast.includes(true);
     const finished = hasEnded && !task.isDrained();
     if (hasEnded) this.#finalId ??= checkpointId;
+    const stops = trigger.options.kind === 'suspend';
     const outputs = subtask.partitions.flatMap((partition) => partition.broadcastBarrier(trigger));
     const inputs = positions.map((position, index): InputChannelSnapshot => {
       const end = task.endOf(index);
@@ -177,7 +178,7 @@ export class TaskCheckpoints {
     });
     const durables: Promise<void>[] = [];
     for (const [index, operator] of subtask.chain.operators.entries()) {
-      const durable = operator.prepareSnapshot(checkpointId, hasEnded);
+      const durable = operator.prepareSnapshot(checkpointId, hasEnded, stops);
       if (durable !== null) {
         // Observed at once, so that an early rejection is not taken for an unhandled one.
         durable.catch(() => undefined);
