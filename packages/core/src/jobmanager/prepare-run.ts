@@ -71,9 +71,28 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
   };
 }
 
-/** An argument that nobody asked for is probably misspelt. */
+/** Options of `weir run` without which the job would begin with empty state. */
+const RESTORING = ['s', 'fromSavepoint'];
+const OTHER_OPTIONS = /^(p|parallelism|n|allowNonRestoredState|cm|claimMode|fresh|append|D.*)$/;
+
+/**
+ * An argument that nobody asked for is probably misspelt, or stands in the wrong place.
+ * @throws JobSubmissionError when it was to name a snapshot.
+ */
 function unreadArguments({ argumentsRead, argumentsUnread }: JobSettings): readonly string[] {
+  const restoring = argumentsUnread.find((name) => RESTORING.includes(name));
+  if (restoring !== undefined)
+    throw new JobSubmissionError(
+      `-${restoring} stands behind the job file and so belongs to the job, which does not read ` +
+        'it; the job would begin without state. Write it before: weir run -s PATH JOB',
+      { code: 'ARGUMENT_INVALID', details: { name: restoring } },
+    );
   return argumentsUnread.map((name) => {
+    if (OTHER_OPTIONS.test(name))
+      return (
+        `the job does not read the argument --${name}; if it is meant for weir, write it before ` +
+        'the job file'
+      );
     const missing = argumentsRead.filter((read) => !argumentsUnread.includes(read));
     return `the job does not read the argument --${name}${didYouMean(name, missing)}`;
   });

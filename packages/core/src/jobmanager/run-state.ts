@@ -9,6 +9,7 @@ import type { Configuration } from '../base/configuration.ts';
 import { formatDuration } from '../base/duration.ts';
 import {
   ConfigurationError,
+  isWeirError,
   JobSubmissionError,
   messageOf,
   StateCorruptionError,
@@ -30,7 +31,9 @@ import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
 import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
+import { wouldRepeat } from '../graph/guarantee-planner.ts';
 import { fitToJob } from './fit-to-job.ts';
+import { guaranteeSettings } from './guarantee-settings.ts';
 import type { InitialRestore } from './job-master.ts';
 import { jobLogPersistence } from './job-log-persistence.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -182,6 +185,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     owner: options.ownership.self,
     ended: null,
     startedAt: (isNewRun ? null : seen?.record.startedAt) ?? options.clock.wallTime(),
+    wouldRepeat: wouldRepeat(prepared.streamGraph, guaranteeSettings(prepared.configuration)),
     restoredFrom:
       decision.type === 'restore'
         ? claimed === null
@@ -371,7 +375,17 @@ async function restoredSnapshot(
       await retryTransient(clock, () => fileSystem.syncDirectory(path));
     return storage.load(decision.directory);
   }
-  return loadSnapshot(options, decision.path);
+  try {
+    return await loadSnapshot(options, decision.path);
+  } catch (error) {
+    if (decision.isNewRun || !isWeirError(error) || error.kind === 'transient') throw error;
+    throw new JobSubmissionError(
+      `the run to be resumed was started from ${decision.path} and has completed no checkpoint ` +
+        `of its own yet, but ${messageOf(error)}. Put it back as it was, start from another ` +
+        'snapshot with -s PATH, or with --fresh from nothing',
+      { code: 'JOB_STATE_UNPROVEN', cause: error },
+    );
+  }
 }
 
 async function loadSnapshot(options: RunStateOptions, path: string): Promise<StoredSnapshot> {

@@ -9,7 +9,7 @@ export function savepointDirectory(
   workingDirectory: string,
 ): string {
   const given = asked ?? configured;
-  if (given === null)
+  if (given === null || given.trim() === '')
     throw new JobSubmissionError(
       'no folder is named for the savepoint, and execution.checkpointing.savepoint-dir is not ' +
         'set: name one',

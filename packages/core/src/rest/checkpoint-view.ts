@@ -114,7 +114,9 @@ export function checkpointConfigView(
 
 /** A path on this machine, as Flink's tools print it: one slash behind the scheme. */
 export function pathView(directory: string): string {
-  return directory.startsWith('/') ? `file:${directory}` : NOT_ADDRESSABLE;
+  if (!directory.startsWith('/')) return NOT_ADDRESSABLE;
+  // Spaces stay, as with Flink; what would be read back as something else, or end the line, not.
+  return `file:${directory.replaceAll(/[%\p{Cc}]/gu, encodeURIComponent)}`;
 }
 
 const CLASS_NAMES = {

@@ -66,7 +66,8 @@ async function missing(io: StorageIo, directory: string): Promise<Error> {
       facts,
     );
   return invalid(
-    `the snapshot in ${directory} was never completed: it has no ${METADATA_FILE} file${advice}`,
+    `the snapshot in ${directory} is not complete: it has no ${METADATA_FILE} file. Either it is ` +
+      `being written right now, or its writer died; then its folder may go${advice}`,
     facts,
   );
 }

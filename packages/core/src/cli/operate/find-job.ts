@@ -2,10 +2,12 @@
  * Where a job is operated: at the address behind `-m`, else at the one that the run of this data
  * folder has noted (`<data>/jobs/<job-id>/rest.json`).
  */
+import { sleep } from '../../base/clock.ts';
 import { ConnectionLostError, JobSubmissionError } from '../../base/errors.ts';
 import type { FileSystem } from '../../base/file-system.ts';
 import { JOB_ID_PATTERN } from '../../base/ids.ts';
 import { seededRandom } from '../../base/random.ts';
+import type { JobOverviewJson } from '../../rest/contract.ts';
 import type { RestClient } from '../../rest/rest-client.ts';
 import type { JobRecord } from '../../storage/job-store.ts';
 import { JobStore } from '../../storage/job-store.ts';
@@ -14,6 +16,10 @@ import { dataDirectoryOf, readConfiguration } from '../configuration-layers.ts';
 import type { Environment } from '../environment.ts';
 import { usageError } from '../options.ts';
 import type { ParsedOptions } from '../options.ts';
+
+/** A run that began so long ago at most is perhaps about to open its API. */
+const STARTING_MS = 10_000;
+const LOOK_EVERY_MS = 100;
 
 /** A job id as Flink's client takes it, in small letters. `missing`: what to say without one. */
 export function jobIdOf(text: string | undefined, missing: string): string {
@@ -46,14 +52,59 @@ export async function clientFor(
   const address = options.value('--jobmanager');
   if (address !== null) return environment.restClient(address);
   const data = await dataDirectory(options, environment);
-  const noted = await notedAddress(environment.fileSystem, data, jobId);
-  if (noted !== null) {
-    const client = await environment.restClient(noted);
-    // The note of a process that was killed stays; another may have its port by now.
-    const jobs = await client.jobs().catch(() => []);
-    if (jobs.some(({ jid }) => jid === jobId)) return client;
+  const found = await apiOf(jobId, data, environment);
+  if (found !== null && found !== 'silent') return found.client;
+  throw found === null ? await notRunning(jobId, data, environment) : silentError(jobId);
+}
+
+export interface RunningApi {
+  readonly client: RestClient;
+  readonly overview: JobOverviewJson;
+}
+
+/**
+ * The API of the run that leads a job now. A run that has just begun is waited for. `silent`: it
+ * lives and answers nothing; `null`: there is none.
+ */
+export async function apiOf(
+  jobId: string,
+  data: string,
+  environment: Environment,
+): Promise<RunningApi | 'silent' | null> {
+  const { clock } = environment;
+  for (;;) {
+    const answering = await answeringApi(jobId, data, environment);
+    if (answering !== null) return answering;
+    const record = await recordOf(environment, data, jobId);
+    if (record === null || record.ended !== null) return null;
+    const directory = joinPath(data, 'jobs', jobId);
+    const living = await environment.livingOwner?.(record.owner, directory);
+    if (living === null || living === undefined) return null;
+    const startedAt = record.owner?.startedAt ?? 0;
+    if (clock.wallTime() - startedAt > STARTING_MS) return 'silent';
+    await sleep(clock, LOOK_EVERY_MS, 'api');
   }
-  throw await notRunning(jobId, data, environment);
+}
+
+async function answeringApi(
+  jobId: string,
+  data: string,
+  environment: Environment,
+): Promise<RunningApi | null> {
+  const noted = await notedAddress(environment.fileSystem, data, jobId);
+  if (noted === null) return null;
+  const client = await environment.restClient(noted);
+  // The note of a process that was killed stays; another may have its port by now.
+  const jobs = await client.jobs().catch(() => []);
+  const overview = jobs.find(({ jid }) => jid === jobId);
+  return overview === undefined ? null : { client, overview };
+}
+
+function silentError(jobId: string): Error {
+  return new ConnectionLostError(
+    `job ${jobId} is running, but its REST API does not answer: it was perhaps started with ` +
+      '--no-rest; Ctrl-C or SIGTERM stops it, and it can be resumed',
+  );
 }
 
 /** `host:port`; `null`: no run is noted. */
@@ -97,9 +148,11 @@ async function notRunning(jobId: string, data: string, environment: Environment)
       { code: 'JOB_NOT_FOUND' },
     );
   const { jobName, ended } = record;
+  const savepoint = ended?.savepoint ?? null;
+  const stopped = savepoint === null ? '' : `, stopped with the savepoint ${savepoint}`;
   const how =
     ended === null
       ? 'it was interrupted; the command that started it resumes it'
-      : `it is ${ended.status}`;
+      : `it is ${ended.status}${stopped}`;
   return new ConnectionLostError(`job ${jobName} (${jobId}) is not running: ${how}`);
 }

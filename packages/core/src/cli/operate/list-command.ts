@@ -3,7 +3,7 @@ import type { JobOverviewJson } from '../../rest/contract.ts';
 import type { Environment } from '../environment.ts';
 import type { ParsedOptions } from '../options.ts';
 import { orFail } from './action.ts';
-import { dataDirectory, notedAddress, recordOf, storeOf } from './find-job.ts';
+import { apiOf, dataDirectory, recordOf, storeOf } from './find-job.ts';
 
 type Row = Pick<JobOverviewJson, 'jid' | 'name' | 'state' | 'start-time'> &
   Partial<Pick<JobOverviewJson, 'x-proven'>>;
@@ -47,11 +47,12 @@ async function jobs(options: ParsedOptions, environment: Environment): Promise<r
 }
 
 async function running(environment: Environment, data: string, jobId: string): Promise<Row | null> {
-  const address = await notedAddress(environment.fileSystem, data, jobId);
-  if (address === null) return null;
-  const client = await environment.restClient(address);
-  const all = await client.jobs().catch(() => []);
-  return all.find(({ jid }) => jid === jobId) ?? null;
+  const api = await apiOf(jobId, data, environment);
+  if (api === null) return null;
+  if (api !== 'silent') return api.overview;
+  // Nothing more is known of it.
+  const row = await recorded(environment, data, jobId);
+  return row === null ? null : { ...row, state: 'RUNNING' };
 }
 
 /** A run that is over, or was interrupted. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { RestClient } from '../../rest/rest-client.ts';
 import { RestError } from '../../rest/rest-error.ts';
 import { TestEnvironment } from '../test-environment.ts';
+import { storeOf } from './find-job.ts';
 
 const J = 'fd72014d4c864993a2e5a9287b4a9c5d';
 const PATH = 'file:/sp/savepoint-fd7201-0123456789ab';
@@ -233,4 +234,45 @@ test('a job that is not there is named with what is known of it', async () => {
   const { code, error } = await weir(new FakeApi(), 'cancel', J);
   assert.equal(code, 1);
   assert.match(error, /there is no job fd72014d4c864993a2e5a9287b4a9c5d in \/here\/\.weir/);
+});
+
+async function withRun(startedAt: number): Promise<TestEnvironment> {
+  const environment = new TestEnvironment();
+  Object.assign(environment, { livingOwner: async () => 'process 7' });
+  const store = storeOf(environment, '/here/.weir');
+  const owner = { pid: 7, host: 'here', startedAt, token: 'x' };
+  await store.open(J).claim(null, {
+    jobId: J,
+    jobName: 'orders',
+    arguments: [],
+    nextCheckpointId: 1,
+    firstCheckpointId: 1,
+    leaderFirstCheckpointId: 1,
+    completed: [],
+    owner,
+    ended: null,
+    restoredFrom: null,
+  });
+  return environment;
+}
+
+test('a run that lives without an API is listed, and said to be silent', async () => {
+  const environment = await withRun(0);
+  assert.equal(await environment.weir('list'), 0);
+  assert.match(environment.out.text, new RegExp(`${J} : orders \\(RUNNING\\)`));
+  assert.equal(await environment.weir('stop', J), 1);
+  assert.match(environment.error.text, /is running, but its REST API does not answer: .*--no-rest/);
+});
+
+test('a run that has just begun is waited for until its API is there', async () => {
+  const environment = await withRun(new TestEnvironment().clock.wallTime());
+  const api = new FakeApi();
+  api.list = [overview(J, 'RUNNING', 0)];
+  environment.rest = async () => api as unknown as RestClient;
+  const ended = environment.weir('savepoint', J, '/sp');
+  while (environment.clock.pendingCount() === 0) await new Promise(setImmediate);
+  await environment.writeFile(`/here/.weir/jobs/${J}/rest.json`, '{"address":"localhost:1"}');
+  environment.clock.advance(100);
+  assert.equal(await ended, 0, environment.error.text);
+  assert.match(environment.out.text, /Savepoint completed/);
 });

@@ -17,7 +17,7 @@ export function targetDirectory(
   options: ParsedOptions,
   { workingDirectory }: Environment,
 ): string | null {
-  if (given === null || given === undefined || given === '') return null;
+  if (given === null || given === undefined || given.trim() === '') return null;
   if (options.has('--jobmanager')) return given;
   return parseUserPath(given, workingDirectory) ?? given;
 }

@@ -231,7 +231,9 @@ export class CheckpointCoordinator {
     if (!this.#scheduler.isActive)
       return this.#giveUp(wanted, {
         reason: 'NOT_ALL_REQUIRED_TASKS_RUNNING',
-        message: 'the job is not running',
+        message:
+          'not every task of the job runs, since it is starting, restarting or ending: try again ' +
+          'in a moment',
       });
     if (this.#scheduler.isPaused) return this.#giveUp(wanted, STOPPING);
     if (wanted.stop !== null) {
