@@ -14,21 +14,35 @@ const PATIENCE_MS = 60_000;
 
 /** Committed records in front of the last stable offsets. */
 export async function committedCount(cluster: KafkaCluster, topic: string): Promise<number> {
-  const { topicId, partitions } = await cluster.refreshTopic(topic);
-  const numbers = partitions.map((it) => it.partition);
-  const query = { topic, partitions: numbers, readCommitted: true, groupId: null };
-  let count = 0;
-  for (const [partition, stop] of await resolveOffsets(cluster, query, 'latest')) {
-    const reader = new PartitionReader({ topic, topicId, partition, next: 0, stop }, true);
-    while (!reader.isFinished) {
-      await fetchOnce(cluster, reader);
-      for (; reader.advance(); reader.pass()) count++;
-    }
-  }
-  return count;
+  return (await readValues(cluster, topic)).length;
 }
 
-async function fetchOnce(cluster: KafkaCluster, reader: PartitionReader): Promise<void> {
+/** All values as text, partition after partition; also those of open transactions, where asked. */
+export async function readValues(
+  cluster: KafkaCluster,
+  topic: string,
+  readCommitted: boolean = true,
+): Promise<readonly string[]> {
+  const { topicId, partitions } = await cluster.refreshTopic(topic);
+  const numbers = partitions.map((it) => it.partition);
+  const query = { topic, partitions: numbers, readCommitted, groupId: null };
+  const values: string[] = [];
+  for (const [partition, stop] of await resolveOffsets(cluster, query, 'latest')) {
+    const split = { topic, topicId, partition, next: 0, stop };
+    const reader = new PartitionReader(split, readCommitted);
+    while (!reader.isFinished) {
+      await fetchOnce(cluster, reader, readCommitted);
+      for (; reader.advance(); reader.pass()) values.push(reader.record.valueText() ?? '');
+    }
+  }
+  return values;
+}
+
+async function fetchOnce(
+  cluster: KafkaCluster,
+  reader: PartitionReader,
+  readCommitted: boolean,
+): Promise<void> {
   await cluster.retry(async () => {
     const leader = await cluster.leaderOf(reader.topic, reader.partition);
     if (leader === null) return;
@@ -37,7 +51,7 @@ async function fetchOnce(cluster: KafkaCluster, reader: PartitionReader): Promis
       minBytes: 1,
       maxBytes: 1 << 20,
       partitionMaxBytes: 1 << 20,
-      readCommitted: true,
+      readCommitted,
       topics: byTopicId([reader]),
     });
     for (const fetched of answer.partitions) reader.offer(fetched);

@@ -2,6 +2,7 @@
  * Sinks that hand each record to a function: for the console, for tests, for embedding. They write
  * plainly: after a failure some records come again.
  */
+import type { SinkGuaranteeFacts } from './guarantee-facts.ts';
 import type { Sink, SinkWriter, SinkWriterContext } from './sink.ts';
 
 /** Calls `fn` for each record. */
@@ -51,8 +52,13 @@ function showUnusual(_key: string, value: unknown): unknown {
 function callbackSink<T>(
   name: string,
   start: (context: SinkWriterContext) => (value: T) => void,
-): Sink<T> {
-  return { name, write: 'plain', createWriter: (context) => callbackWriter(start(context)) };
+): Sink<T> & SinkGuaranteeFacts {
+  return {
+    name,
+    write: 'plain',
+    isVolatile: true,
+    createWriter: (context) => callbackWriter(start(context)),
+  };
 }
 
 function callbackWriter<T>(write: (value: T) => void): SinkWriter<T> {

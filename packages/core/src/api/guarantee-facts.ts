@@ -39,6 +39,8 @@ export interface SinkGuaranteeFacts {
    * the sentence `results appear …`.
    */
   readonly resultsAppear?: string;
+  /** What it writes is gone with the process (a console, a variable), so nothing is there twice. */
+  readonly isVolatile?: boolean;
   /**
    * Asks the outer system, before a run and for `weir explain`. One try: a system that does not
    * answer is left to the writers. Rejects with an error of kind `user` where it will refuse what

@@ -10,7 +10,7 @@ import {
   explainGuarantees,
   retentionWarnings,
 } from './explain-guarantee.ts';
-import { planGuarantees } from './guarantee-planner.ts';
+import { planGuarantees, wouldRepeat } from './guarantee-planner.ts';
 import type { GuaranteeSettings, PathGuarantee } from './guarantee-planner.ts';
 import { keyed, map, streamGraphOf } from './stream-graph-fixture.ts';
 import type { NodeFixture } from './stream-graph-fixture.ts';
@@ -199,6 +199,15 @@ test('checkpoints kept for longer than a source keeps its records are warned of 
   );
   assert.equal(at(60_000, 5).length, 0, 'a sixth is left');
   assert.equal(at(60_000, 100, true).length, 0, 'nothing is kept');
+});
+
+test('without checkpoints a killed run may be begun again only where nothing is doubled', () => {
+  const repeats = (sink: NodeFixture, settings: GuaranteeSettings): boolean =>
+    wouldRepeat(streamGraphOf({ orders: replayable, sink }, { 'orders -> sink': null }), settings);
+  assert.equal(repeats(sinkOf('plain'), OFF), true);
+  assert.equal(repeats(sinkOf('plain'), EXACT), false);
+  assert.equal(repeats(sinkOf('two-phase-commit'), OFF), false, 'nothing of it was published');
+  assert.equal(repeats(sinkOf('plain', { isVolatile: true }), OFF), false, 'a console');
 });
 
 test('a level that is required and not reached names the weakest component [R028]', () => {

@@ -102,6 +102,18 @@ export function planGuarantees(
   return { level, required: settings.required, paths };
 }
 
+/**
+ * Whether a run that was killed must not simply be begun again: without checkpoints nobody knows
+ * how far it came, and a sink that writes at once would write the same again.
+ */
+export function wouldRepeat({ nodes }: StreamGraph, { checkpoints }: GuaranteeSettings): boolean {
+  if (checkpoints !== null) return false;
+  return nodes
+    .filter((node) => node.spec.type === 'sink')
+    .map(sinkOf)
+    .some((sink) => sink.write !== 'two-phase-commit' && sink.isVolatile !== true);
+}
+
 /** The paths that are weaker than what is required, or whose time budget is not kept. */
 export function shortfalls({ required, paths }: GuaranteePlan): readonly PathGuarantee[] {
   if (required === null) return [];

@@ -121,6 +121,17 @@ test('checkpoints of runs that were given up are not resumed from', () => {
   });
 });
 
+test('a killed run without checkpoints is not repeated unasked, where that doubles', () => {
+  const killed = record([], { wouldRepeat: true });
+  const decision = decide({ record: killed });
+  refused(decision, 'JOB_STATE_UNPROVEN', /ran without checkpoints.*would write again.*--fresh/);
+  assert.equal(decide({ record: killed, fresh: true }).type, 'empty');
+  assert.equal(
+    decide({ record: record([3], { wouldRepeat: true }), scanned: [valid(3)] }).type,
+    'resume',
+  );
+});
+
 test('what a leader published after another took over is not resumed from', () => {
   const decision = decide({
     record: record([3], { leaderFirstCheckpointId: 6 }),

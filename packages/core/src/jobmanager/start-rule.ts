@@ -164,6 +164,13 @@ function resume(facts: StartFacts, record: JobRecord): StartDecision {
   if (unusable.length > 0 && record.restoredFrom === null) return unproven(unusable, null, null);
   if (record.restoredFrom !== null)
     return { type: 'restore', path: record.restoredFrom, isNewRun: false };
+  if (record.wouldRepeat === true)
+    return refuse(
+      'JOB_STATE_UNPROVEN',
+      'the earlier run did not end, and ran without checkpoints: nobody knows how far it came, ' +
+        'and a run from the beginning would write again what it wrote. --fresh runs it all the ' +
+        'same; env.enableCheckpointing lets a run go on where it stopped',
+    );
   const note = 'the earlier run had completed no checkpoint, starts empty';
   return { type: 'empty', isNewRun: false, note };
 }

@@ -55,6 +55,11 @@ export interface JobRecord {
   readonly ended: JobEnd | null;
   /** Wall-clock milliseconds; absent in records of older versions. */
   readonly startedAt?: number;
+  /**
+   * To run it from the beginning would write again what it wrote: checkpoints were off, and a sink
+   * writes at once.
+   */
+  readonly wouldRepeat?: boolean;
   /** Directory of the snapshot that the run was started from, if any. */
   readonly restoredFrom: string | null;
 }

@@ -8,6 +8,8 @@
  * The checksum covers everything after itself. Attributes: bits 0–2 compression, 3 log append time,
  * 4 transactional, 5 control.
  */
+import { StateCorruptionError } from '@weir/core';
+
 export const HEADER_BYTES = 61;
 export const LENGTH_AT = 8;
 /** What the batch length does not count: base offset and the length itself. */
@@ -29,3 +31,20 @@ export const LOG_APPEND_TIME_BIT = 0x08;
 export const TRANSACTIONAL_BIT = 0x10;
 export const CONTROL_BIT = 0x20;
 export const MAGIC = 2;
+
+/**
+ * Where the batch that begins at `start` ends; `null`: the piece ends before it does. The length is
+ * not under the checksum, so one that cannot be is found here.
+ */
+export function endOfBatch(records: Buffer, start: number): number | null {
+  if (start + HEADER_BYTES > records.length) return null;
+  const length = records.readInt32BE(start + LENGTH_AT);
+  if (length < HEADER_BYTES - UNCOUNTED_BYTES)
+    throw new StateCorruptionError(
+      `kafkaSource: the batch at offset ${records.readBigInt64BE(start)} says that it has ` +
+        `${length} bytes, less than its head; the broker's log or the connection damages data`,
+      { code: 'SOURCE_UNAVAILABLE' },
+    );
+  const end = start + UNCOUNTED_BYTES + length;
+  return end > records.length ? null : end;
+}

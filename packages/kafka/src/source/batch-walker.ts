@@ -5,8 +5,10 @@
  */
 import { StateCorruptionError } from '@weir/core';
 import { compressionOf, crc32c, decompress } from '../records/compression.ts';
+import type { Compression } from '../records/compression.ts';
 import * as head from '../records/record-header.ts';
 import type { RecordCursor } from '../records/record-cursor.ts';
+import type { Unpacked } from '../records/unpack-ahead.ts';
 import type { AbortedTransaction } from '../wire/fetch.ts';
 import { AbortFilter } from './abort-filter.ts';
 
@@ -15,6 +17,8 @@ export interface FetchedPiece {
   readonly place: string;
   readonly records: Buffer;
   readonly aborted: readonly AbortedTransaction[];
+  /** Batches that were decompressed ahead. */
+  readonly unpacked?: Unpacked;
 }
 
 export class BatchWalker {
@@ -37,7 +41,7 @@ export class BatchWalker {
     const { records } = this.#piece;
     for (;;) {
       const start = this.#at;
-      const end = endOfBatch(records, start);
+      const end = head.endOfBatch(records, start);
       if (end === null) return false;
       this.#at = end;
       const batch = records.subarray(start, end);
@@ -47,7 +51,7 @@ export class BatchWalker {
       this.position = lastOffset + 1;
       this.#filter?.advance(lastOffset);
       if (this.#isPassedOver(batch, baseOffset) || lastOffset < from) continue;
-      this.#open(cursor, batch, baseOffset);
+      this.#open(cursor, batch, { start, baseOffset });
       return true;
     }
   }
@@ -65,16 +69,19 @@ export class BatchWalker {
     return this.#filter.isAborted(batch.readBigInt64BE(head.PRODUCER_ID_AT));
   }
 
-  #open(cursor: RecordCursor, batch: Buffer, baseOffset: number): void {
+  #open(
+    cursor: RecordCursor,
+    batch: Buffer,
+    { start, baseOffset }: { readonly start: number; readonly baseOffset: number },
+  ): void {
     this.#checkSum(batch, baseOffset);
     const attributes = batch.readInt16BE(head.ATTRIBUTES_AT);
     const compression = compressionOf(attributes);
     if (compression === null)
       throw this.#damaged(baseOffset, `has compression ${attributes & head.COMPRESSION_BITS}`);
-    const body = batch.subarray(head.HEADER_BYTES);
     const isAppendTime = (attributes & head.LOG_APPEND_TIME_BIT) !== 0;
     cursor.start({
-      bytes: compression === 'none' ? body : decompress(compression, body),
+      bytes: this.#piece.unpacked?.get(start) ?? bodyOf(batch, compression),
       count: batch.readInt32BE(head.RECORD_COUNT_AT),
       baseOffset,
       baseTimestamp: Number(batch.readBigInt64BE(head.BASE_TIMESTAMP_AT)),
@@ -104,18 +111,16 @@ export class BatchWalker {
   }
 }
 
-/** Where the batch that begins at `start` ends; `null`: the piece ends before it does. */
-function endOfBatch(records: Buffer, start: number): number | null {
-  if (start + head.HEADER_BYTES > records.length) return null;
-  const end = start + head.UNCOUNTED_BYTES + records.readInt32BE(start + head.LENGTH_AT);
-  return end > records.length ? null : end;
+function bodyOf(batch: Buffer, compression: Compression): Buffer {
+  const body = batch.subarray(head.HEADER_BYTES);
+  return compression === 'none' ? body : decompress(compression, body);
 }
 
 /** Offset after the last whole batch of a piece; `null`: there is none. */
 export function positionAfter(records: Buffer): number | null {
   let position: number | null = null;
   for (let at = 0; ;) {
-    const end = endOfBatch(records, at);
+    const end = head.endOfBatch(records, at);
     if (end === null) return position;
     const last = records.readInt32BE(at + head.LAST_OFFSET_DELTA_AT);
     position = Number(records.readBigInt64BE(at)) + last + 1;

@@ -8,6 +8,7 @@ import type { KafkaCluster } from '../client/cluster.ts';
 import { KafkaError, refused } from '../client/kafka-errors.ts';
 import { sleep } from '../client/sleep.ts';
 import * as codes from '../wire/error-codes.ts';
+import { unpackAhead } from '../records/unpack-ahead.ts';
 import { FETCH } from '../wire/fetch.ts';
 import type { FetchedPartition } from '../wire/fetch.ts';
 import type { BrokerAddress } from '../wire/metadata.ts';
@@ -134,9 +135,7 @@ export class Fetcher {
         const fetched = answer.partitions.find(
           (it) => it.topicId === partition.topicId && it.partition === partition.partition,
         );
-        // A seek in between makes the answer one of the past.
-        if (fetched === undefined || partition.fetchOffset !== offset) continue;
-        await this.#take(partition, fetched);
+        if (fetched !== undefined) await this.#take(partition, fetched, offset);
       }
       this.#troubleSince = null;
     } catch (error) {
@@ -150,11 +149,19 @@ export class Fetcher {
     }
   }
 
-  async #take(partition: PartitionReader, fetched: FetchedPartition): Promise<void> {
+  async #take(
+    partition: PartitionReader,
+    fetched: FetchedPartition,
+    offset: number,
+  ): Promise<void> {
     const { cluster, onFetched, onOutOfRange } = this.#options;
-    const { errorCode } = fetched;
+    const { errorCode, records } = fetched;
+    const isWanted = (batch: Buffer): boolean => partition.wants(batch, fetched);
+    const unpacked = records === null ? undefined : await unpackAhead(records, isWanted);
+    // A seek in between makes the answer one of the past.
+    if (partition.fetchOffset !== offset || this.#isClosed) return;
     if (errorCode === codes.NONE) {
-      partition.offer(fetched);
+      partition.offer(fetched, unpacked);
       onFetched(partition, fetched);
       return;
     }

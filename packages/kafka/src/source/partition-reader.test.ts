@@ -4,7 +4,8 @@ import { isWeirError } from '@weir/core';
 import { ModelLog } from '../model/model-log.ts';
 import { BatchBuilder, NO_IDENTITY } from '../records/batch-builder.ts';
 import type { Compression } from '../records/compression.ts';
-import type { AbortedTransaction } from '../wire/fetch.ts';
+import { unpackAhead } from '../records/unpack-ahead.ts';
+import type { AbortedTransaction, FetchedPartition } from '../wire/fetch.ts';
 import { PartitionReader } from './partition-reader.ts';
 
 interface Write {
@@ -50,8 +51,18 @@ function readPiece(
   records: Buffer,
   aborted: readonly AbortedTransaction[] = [],
 ): string[] {
-  reader.offer({
-    topicId: reader.topicId,
+  reader.offer(pieceOf(records, aborted));
+  const values: string[] = [];
+  while (reader.advance()) {
+    values.push(reader.record.valueText() ?? '');
+    reader.pass();
+  }
+  return values;
+}
+
+function pieceOf(records: Buffer, aborted: readonly AbortedTransaction[] = []): FetchedPartition {
+  return {
+    topicId: '1'.repeat(32),
     partition: 0,
     errorCode: 0,
     highWatermark: 0,
@@ -59,13 +70,7 @@ function readPiece(
     logStartOffset: 0,
     aborted,
     records,
-  });
-  const values: string[] = [];
-  while (reader.advance()) {
-    values.push(reader.record.valueText() ?? '');
-    reader.pass();
-  }
-  return values;
+  };
 }
 
 function transaction(log: ModelLog, producer: bigint, values: readonly string[]): void {
@@ -181,6 +186,34 @@ for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const)
     log.append(batch(values, null, compression));
     assert.deepEqual(fetchAll(readerAt(0), log), values);
   });
+
+test('batches decompressed ahead are read as they are, and their memory is counted', async () => {
+  const log = new ModelLog();
+  const values = Array.from({ length: 3 }, (_, index) => String(index).repeat(1024 ** 2));
+  log.append(batch(values, null, 'gzip'));
+  const { records } = log.read(0, { readCommitted: true, maxBytes: Infinity });
+  const reader = readerAt(0);
+  const unpacked = await unpackAhead(records, (bytes) => reader.wants(bytes, pieceOf(records)));
+  assert.equal(unpacked.size, 1);
+  reader.offer(pieceOf(records), unpacked);
+  assert.ok(reader.queuedBytes > 3 * 1024 ** 2);
+  for (const value of values) {
+    assert.equal(reader.advance(), true);
+    assert.equal(reader.record.valueText(), value);
+    reader.pass();
+  }
+  assert.equal(reader.advance(), false);
+  assert.equal(reader.queuedBytes, 0);
+});
+
+test('what is before the position, or of an aborted transaction, is not wanted ahead', () => {
+  const write = { producer: 7n, sequence: 0, values: [] };
+  const records = batch(['a', 'b'], write, 'gzip');
+  assert.equal(readerAt(0).wants(records, pieceOf(records)), true);
+  assert.equal(readerAt(2).wants(records, pieceOf(records)), false);
+  const aborted = [{ producerId: 7n, firstOffset: 0 }];
+  assert.equal(readerAt(0).wants(records, pieceOf(records, aborted)), false);
+});
 
 test('a batch whose bytes changed on the way is refused with its place', () => {
   const log = new ModelLog();

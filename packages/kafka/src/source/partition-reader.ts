@@ -6,10 +6,18 @@
  */
 import { KafkaRecord } from '../formats/kafka-record.ts';
 import { RecordCursor } from '../records/record-cursor.ts';
+import * as head from '../records/record-header.ts';
+import type { Unpacked } from '../records/unpack-ahead.ts';
 import type { FetchedPartition } from '../wire/fetch.ts';
 import { BatchWalker, positionAfter } from './batch-walker.ts';
+import type { FetchedPiece } from './batch-walker.ts';
 import type { KafkaSplit } from './kafka-split.ts';
 import { splitId } from './kafka-split.ts';
+
+interface Piece extends FetchedPiece {
+  /** What it takes of memory. */
+  readonly sizeBytes: number;
+}
 
 export class PartitionReader {
   readonly id: string;
@@ -17,7 +25,7 @@ export class PartitionReader {
   readonly #split: KafkaSplit;
   readonly #readCommitted: boolean;
   readonly #cursor = new RecordCursor();
-  readonly #pieces: FetchedPartition[] = [];
+  readonly #pieces: Piece[] = [];
   #walker: BatchWalker | null = null;
   #isInBatch = false;
   /** The present record was looked at and not yet passed. */
@@ -69,13 +77,25 @@ export class PartitionReader {
     return { ...this.#split, next: this.#next };
   }
 
-  /** Takes what was fetched at `fetchOffset`. */
-  offer(piece: FetchedPartition): void {
-    const after = piece.records === null ? null : positionAfter(piece.records);
-    if (piece.records === null || after === null) return;
+  /** Whether a batch that was fetched will be read, as far as can be told without reading. */
+  wants(batch: Buffer, { aborted }: FetchedPartition): boolean {
+    const last = batch.readInt32BE(head.LAST_OFFSET_DELTA_AT);
+    if (Number(batch.readBigInt64BE(0)) + last < this.fetchOffset) return false;
+    if (!this.#readCommitted || aborted.length === 0) return true;
+    const producerId = batch.readBigInt64BE(head.PRODUCER_ID_AT);
+    return !aborted.some((it) => it.producerId === producerId);
+  }
+
+  /** Takes what was fetched at `fetchOffset`, with batches that were decompressed already. */
+  offer({ records, aborted }: FetchedPartition, unpacked?: Unpacked): void {
+    const after = records === null ? null : positionAfter(records);
+    if (records === null || after === null) return;
     this.fetchOffset = Math.max(this.fetchOffset, after);
-    this.queuedBytes += piece.records.length;
-    this.#pieces.push(piece);
+    let sizeBytes = records.length;
+    for (const bytes of unpacked?.values() ?? []) sizeBytes += bytes.length;
+    this.queuedBytes += sizeBytes;
+    const ready = unpacked === undefined ? {} : { unpacked };
+    this.#pieces.push({ place: this.id, records, aborted, sizeBytes, ...ready });
   }
 
   /** Goes on at another offset: what was fetched is dropped. */
@@ -132,14 +152,12 @@ export class PartitionReader {
 
   #nextWalker(): BatchWalker | null {
     const [piece] = this.#pieces;
-    if (piece === undefined || piece.records === null) return null;
-    const { records, aborted } = piece;
-    return new BatchWalker({ place: this.id, records, aborted }, this.#readCommitted);
+    return piece === undefined ? null : new BatchWalker(piece, this.#readCommitted);
   }
 
   #endPiece(): void {
     const piece = this.#pieces.shift();
-    this.queuedBytes -= piece?.records?.length ?? 0;
+    this.queuedBytes -= piece?.sizeBytes ?? 0;
     this.#walker = null;
   }
 }
