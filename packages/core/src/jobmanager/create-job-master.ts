@@ -50,6 +50,9 @@ export function createJobMaster(
     lastCheckpointId: state.lastCheckpointId,
     initial: state.initial,
     allowNonRestored: state.allowNonRestored,
-    allowOlder: configuration.get('execution.state-recovery.allow-older'),
+    // Sinks that publish at their end, without a checkpoint, are ahead of the newest one too.
+    allowOlder:
+      configuration.get('execution.state-recovery.allow-older') ||
+      !configuration.get('execution.checkpointing.checkpoints-after-tasks-finish'),
   });
 }

@@ -23,6 +23,7 @@ import { compareAttempts } from '../../base/ids.ts';
 import { joinPath, parentPath } from '../../storage/paths.ts';
 import { storageErrno } from '../../storage/storage-error.ts';
 import { asSinkError } from '../file-errors.ts';
+import { copyPrefix } from './copy-prefix.ts';
 import { parsePartName } from './part-names.ts';
 import type { FileCommittable, FileWriterState, PartFileRef, PartName } from './part-names.ts';
 
@@ -63,28 +64,52 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
 
   async #recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
     // Everything is looked at before anything is changed: a refused recovery leaves no trace.
-    const { open, parts } = await this.#lookAround(recovery);
-    await this.#publish([...recovery.committables, ...open]);
+    const { open, foreign, parts } = await this.#lookAround(recovery);
+    const copies = await this.#copied(foreign);
+    await this.#publish([...recovery.committables, ...open, ...copies]);
     for (const part of parts)
       if (!part.isFinished && compareAttempts(part.attempt, recovery.attempt) < 0)
         await this.#context.fileSystem.remove(part.path);
   }
 
-  /** Part files that are to be finished, and all that are there. */
-  async #lookAround(
-    recovery: SinkRecovery<FileCommittable, FileWriterState>,
-  ): Promise<{ readonly open: readonly PartFileRef[]; readonly parts: readonly PartOnDisk[] }> {
-    const { committables, writerStates, subtasks } = recovery;
+  /** Part files that are to be finished, those of former leaders apart, and all that are there. */
+  async #lookAround(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<{
+    readonly open: readonly PartFileRef[];
+    readonly foreign: readonly PartFileRef[];
+    readonly parts: readonly PartOnDisk[];
+  }> {
+    const { committables, writerStates, subtasks, attempt } = recovery;
     for (const committable of committables)
       if ((await this.#statusOf(committable)) === 'gone') throw lost(committable);
     const open: PartFileRef[] = [];
-    for (const ref of writerStates.flatMap((state) => state.open))
-      if (await this.#isToBeFinished(ref, recovery)) open.push(ref);
+    const foreign: PartFileRef[] = [];
+    for (const state of writerStates)
+      for (const ref of state.open)
+        if (await this.#isToBeFinished(ref, recovery))
+          (state.attempt.epoch < attempt.epoch ? foreign : open).push(ref);
     const parts = (await this.#partsIn(this.#folder)).filter(
       (part) => subtasks === 'all' || subtasks.includes(part.subtask),
     );
     this.#checkAhead(parts, recovery);
-    return { open, parts };
+    return { open, foreign, parts };
+  }
+
+  /**
+   * What a process left open that has lost the lead: it may only stand still, and go on writing
+   * into the file later. So that file is left behind, and a copy of what belongs to the checkpoint
+   * takes its place.
+   */
+  async #copied(refs: readonly PartFileRef[]): Promise<readonly PartFileRef[]> {
+    const { fileSystem, random } = this.#context;
+    const copies: PartFileRef[] = [];
+    for (const ref of refs) {
+      if ((await this.#statusOf(ref)) === 'committed') continue;
+      const inProgressPath = `${ref.inProgressPath}-${random.hex(8)}`;
+      const { inProgressPath: from, sizeBytes } = ref;
+      await copyPrefix(fileSystem, { from, to: inProgressPath, sizeBytes });
+      copies.push({ ...ref, inProgressPath });
+    }
+    return copies;
   }
 
   /**

@@ -176,6 +176,23 @@ test('the end of input closes every file, and its last commit publishes all [R03
   assert.deepEqual(await publishedIn(disk, OUT), rows);
 });
 
+test('what a job is stopped with is published, and writing may go on if it is not', async () => {
+  const { disk, attempt } = newWorld();
+  const first = attempt();
+  await first.start(1);
+  first.write('1');
+  const options = { checkpointId: 1, endOfInput: false, stops: true };
+  const { committables, writerStates, durable } = first.writers[0]!.prepareCommit(options);
+  await durable;
+  assert.equal(committables.length, 1);
+  // The stop has failed.
+  first.write('2');
+  const more = await first.checkpoint(2, true);
+  await first.complete({ ...more, committables: [...committables, ...more.committables] });
+  assert.deepEqual(await publishedIn(disk, OUT), ['1', '2']);
+  assert.deepEqual(writerStates[0]?.open, []);
+});
+
 test('a writer that ended and one that ends after a restart publish all [R038]', async () => {
   const { disk, attempt } = newWorld();
   const first = attempt();
@@ -529,4 +546,22 @@ test('closing waits for files that a checkpoint in progress has taken over', asy
   created.resolve();
   await closing;
   assert.equal((await unfinishedIn(disk, OUT)).length, 1);
+});
+
+test('a leader that stood still cannot add to what its successor has finished', async () => {
+  const { disk, attempt } = newWorld();
+  const former = await written(attempt(), ['a', 'b']);
+  const checkpoint = await former.checkpoint(1);
+  former.write('behind the barrier');
+  const successor = attempt({}, { epoch: 2 });
+  await successor.start(1, checkpoint);
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+  former.write('after it was replaced');
+  await former.checkpoint(2);
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+  disk.crash();
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+  await attempt({}, { epoch: 3 }).start(1, checkpoint);
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+  assert.deepEqual(await unfinishedIn(disk, OUT), []);
 });

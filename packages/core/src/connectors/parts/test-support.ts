@@ -22,11 +22,14 @@ export interface SinkCheckpoint<State, Committable> {
 export interface SinkDriverOptions {
   readonly jobId?: JobId;
   readonly operatorId?: OperatorId;
+  /** Of the leader; default 1. */
+  readonly epoch?: number;
 }
 
 /** One attempt of all subtasks of a sink. */
 export class SinkDriver<T, State, Committable> {
   readonly counter: number;
+  readonly #epoch: number;
   readonly writers: SinkWriter<T, State, Committable>[] = [];
   /** Intervals asked for with `scheduleHousekeeping`. */
   readonly housekeeping: number[] = [];
@@ -45,6 +48,7 @@ export class SinkDriver<T, State, Committable> {
     this.#sink = sink;
     this.#environment = environment;
     this.counter = counter;
+    this.#epoch = options.epoch ?? 1;
     this.#identity = {
       jobId: options.jobId ?? JOB_ID,
       operatorId: options.operatorId ?? OPERATOR_ID,
@@ -58,7 +62,7 @@ export class SinkDriver<T, State, Committable> {
     restored?: SinkCheckpoint<State, Committable>,
     allowOlder = false,
   ): Promise<void> {
-    const attempt = { epoch: 1, counter: this.counter };
+    const attempt = { epoch: this.#epoch, counter: this.counter };
     await this.committer.recover({
       committables: structuredClone(restored?.committables ?? []),
       writerStates: structuredClone(restored?.writerStates ?? []),
