@@ -48,6 +48,21 @@ export const sinkBugs: readonly PlantedBug[] = [
       ),
   },
   {
+    name: 'file that a former leader may write to finished as it is',
+    scenario: 'leader-between-persist-and-notify',
+    plant: () =>
+      substituteMethod(
+        FileCommitter.prototype,
+        'recover',
+        (original) =>
+          function (this: FileCommitter, recovery) {
+            const { attempt } = recovery;
+            const writerStates = recovery.writerStates.map((state) => ({ ...state, attempt }));
+            return original.call(this, { ...recovery, writerStates });
+          },
+      ),
+  },
+  {
     name: 'pending transactions forgotten at restore',
     plant: () =>
       substituteMethod(

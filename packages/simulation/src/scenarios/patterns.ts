@@ -7,7 +7,7 @@ import type { Fault, FaultType } from '../faults/fault-plan.ts';
 import { checkpointsAfterFinish, drawSettings, withSettings } from './draw-settings.ts';
 import type { DrawnSettings } from './draw-settings.ts';
 import type { Sequence, Step } from './moments.ts';
-import { drawPlan, hasZombies, withoutFileSinks } from './plan.ts';
+import { drawPlan, withoutFileSinks } from './plan.ts';
 import type { Draw, SchedulePlan } from './plan.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -173,8 +173,7 @@ function drawPattern(pattern: Pattern, draw: Draw): SchedulePlan {
   const allowed = random.int(3) === 0 ? BESIDES : [];
   const drawn = drawPlan(draw, { settings, allowed });
   const plan = { ...drawn, sequences: [pattern.sequence(random)] };
-  const changed = pattern.change?.(plan, random) ?? plan;
-  return hasZombies(changed) ? { ...changed, job: withoutFileSinks(changed.job) } : changed;
+  return pattern.change?.(plan, random) ?? plan;
 }
 
 /** So that the job has checkpoints in its middle, and one at its end. */

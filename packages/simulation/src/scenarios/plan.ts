@@ -54,10 +54,9 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   const healAt = 50 + Math.floor(durationMs(drawn) * (0.3 + 1.2 * swarm.next()));
   const faults = drawFaults(draw('faults'), { healAt, allowed });
   const settings = faults.some(losesMessages) ? withSettings(given, SHORT_TIMEOUT) : given;
-  const refusesFiles = settings.commitsAtEnd || faults.some(isZombie);
   return {
     settings,
-    job: refusesFiles ? withoutFileSinks(drawn) : drawn,
+    job: drawn,
     healAt,
     faults,
     sequences: [],
@@ -85,12 +84,7 @@ export function hasZombies({ faults, sequences }: SchedulePlan): boolean {
   return [...faults, ...sequences.flat().flatMap((step) => step.faults)].some(isZombie);
 }
 
-/**
- * Where checkpoints stop when the first task has finished, sinks publish at their end, and a
- * failure after that finds a file sink ahead of every checkpoint; which it refuses, as it says. And
- * a leader that stands still and comes back may append to a file that its successor has finished:
- * nothing on a disk can fence it.
- */
+/** For what only the outer system can show. */
 export function withoutFileSinks(job: JobSpec): JobSpec {
   const sinks = job.sinks.map((sink) =>
     sink.kind === 'files' ? ({ ...sink, kind: 'transactions' } as const) : sink,
