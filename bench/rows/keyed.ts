@@ -2,6 +2,7 @@
 import { runJob } from '@weir/core';
 import { compare, runOnce, withFolder } from '../support/compare.ts';
 import { Kept } from '../support/loop.ts';
+import { MARKED, MarkedLatency } from '../support/marked.ts';
 import { ordersOf } from '../support/records.ts';
 import type { MakeRecord } from '../support/records.ts';
 import type { Measured, Row } from '../support/row.ts';
@@ -17,7 +18,7 @@ interface Input {
   readonly records: number;
 }
 
-const INT: Input = { kind: 'int', keys: 100_000, records: 6_000_000 };
+const INT: Input = { kind: 'int', keys: 100_000, records: 12_000_000 };
 const STRING: Input = { kind: 'string', keys: 100_000, records: 3_000_000 };
 const SHAPELESS: Input = { kind: 'shapeless', keys: 100_000, records: 1_500_000 };
 const MANY_KEYS: Input = { kind: 'int', keys: 1_000_000, records: 8_000_000 };
@@ -40,9 +41,14 @@ function countLoop(make: MakeRecord): (records: number) => number {
   };
 }
 
-function run(input: Input, probes: string, checkpoints: string | null): Promise<unknown> {
+function run(
+  input: Input,
+  probes: string,
+  { checkpoints = null, latency }: { checkpoints?: string | null; latency?: MarkedLatency } = {},
+): Promise<unknown> {
   const args = { probes, ...input };
-  if (checkpoints === null) return runJob(JOB, { args, parallelism: THREADS });
+  const marked = latency === undefined ? {} : { config: MARKED, onEvent: latency.onEvent };
+  if (checkpoints === null) return runJob(JOB, { args, parallelism: THREADS, ...marked });
   return withFolder('weir-bench-data-', (dataDirectory) =>
     runJob(JOB, { args: { ...args, checkpoints }, parallelism: THREADS, dataDirectory }),
   );
@@ -57,13 +63,16 @@ function keyedRow(
     unit: 'M/s',
     compares: 'ratio',
     direction: 'atLeast',
-    measure: () =>
-      compare({
+    measure: async () => {
+      const latency = new MarkedLatency();
+      const measured = await compare({
         records: input.records,
         threads: THREADS,
         loop: countLoop(ordersOf(input.kind, input.keys)),
-        run: (probes) => run(input, probes, null),
-      }),
+        run: (probes) => run(input, probes, { latency }),
+      });
+      return { ...measured, notes: latency.notes() };
+    },
   };
 }
 
@@ -74,8 +83,8 @@ function checkpointRow(name: string, title: string, input: Input): Row {
     const checked: number[] = [];
     const cpuRatios: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const without = await runOnce((probes) => run(input, probes, null));
-      const withThem = await runOnce((probes) => run(input, probes, '1000'));
+      const without = await runOnce((probes) => run(input, probes));
+      const withThem = await runOnce((probes) => run(input, probes, { checkpoints: '1000' }));
       plain.push(without.perSecond / 1e6);
       checked.push(withThem.perSecond / 1e6);
       cpuRatios.push(withThem.perCpuSecond / without.perCpuSecond);

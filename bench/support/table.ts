@@ -2,12 +2,12 @@
 import type { Row, RowResult } from './row.ts';
 
 export const TABLE_HEAD: string = [
-  '| row | value | baseline | ratio | by CPU time | must reach | reach for | met |',
-  '|---|---|---|---|---|---|---|---|',
+  '| row | value | baseline | ratio | by CPU time | must reach | reach for | met | beside |',
+  '|---|---|---|---|---|---|---|---|---|',
 ].join('\n');
 
 export function tableLine(row: Row, result: RowResult): string {
-  const { value, unit, baseline, ratio, cpuRatio, mustReach, reachFor, met } = result;
+  const { value, unit, baseline, ratio, cpuRatio, mustReach, reachFor, met, notes } = result;
   const limit = (bound: number | null): string => {
     if (bound === null) return '';
     const sign = row.direction === 'atLeast' ? '≥' : '≤';
@@ -22,6 +22,9 @@ export function tableLine(row: Row, result: RowResult): string {
     limit(mustReach),
     limit(reachFor),
     met ? 'yes' : '**no**',
+    Object.entries(notes)
+      .map(([name, note]) => `${name} ${typeof note === 'number' ? number(note) : note}`)
+      .join(', '),
   ];
   return `| ${cells.join(' | ')} |`;
 }
