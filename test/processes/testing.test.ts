@@ -34,7 +34,7 @@ test('following the page finds both mistakes, and the corrected job passes', () 
   const printed = steps.map(({ output }) => output).join('');
   assert.match(printed, /the job called new Date\(\) at order-totals\.ts:\d+/);
   assert.match(printed, /killed the process/);
-  assert.equal(blocks.filter((block) => shownFor(blocks, block) !== null).length, 4);
+  assert.equal(blocks.filter((block) => shownFor(blocks, block) !== null).length, 5);
 });
 
 test('its TypeScript fits the published types, to the letter', () => {

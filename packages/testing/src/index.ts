@@ -1,6 +1,7 @@
 /**
  * `@weir/testing`: tests for jobs. `simulate` runs a whole job under simulated crashes;
- * `OperatorHarness` drives a single operator record by record. Needs no particular test runner.
+ * `OperatorHarness` drives a single operator record by record; `sinkConformance` tests a sink by
+ * what it promises. Needs no particular test runner.
  */
 export { simulate } from './simulate/simulate.ts';
 export type {
@@ -22,3 +23,13 @@ export type {
   OutputRecord,
 } from './harness/operator-harness.ts';
 export type { HarnessSnapshot } from './harness/harness-snapshot.ts';
+export { sinkConformance } from './conformance/sink-conformance.ts';
+export type { ConformanceCase } from './conformance/sink-conformance.ts';
+export type {
+  ConformanceCaseName,
+  ConformanceOptions,
+  ConformanceSystem,
+} from './conformance/conformance-subject.ts';
+export { ConformanceError } from './conformance/conformance-cases.ts';
+export { AutoClock } from './conformance/auto-clock.ts';
+export type { ProcessGate } from './conformance/process-gate.ts';

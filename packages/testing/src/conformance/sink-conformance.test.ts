@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { basePath, compareAttempts, fileSink, ndjson, TwoPhaseCommitSink } from '@weir/core';
+import type {
+  Attempt,
+  CommittableStatus,
+  CommitterContext,
+  Sink,
+  SinkRecovery,
+  SinkWriterContext,
+  TransactionalCommitter,
+  TransactionalWriter,
+} from '@weir/core';
+import { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
+import type { ConformanceCaseName, ConformanceSystem } from './conformance-subject.ts';
+import type { ProcessGate } from './process-gate.ts';
+import { sinkConformance } from './sink-conformance.ts';
+import type { ConformanceCase } from './sink-conformance.ts';
+
+interface Transaction {
+  readonly id: string;
+  readonly subtask: number;
+  readonly attempt: Attempt;
+  readonly records: number[];
+  state: 'open' | 'prepared' | 'committed' | 'aborted';
+}
+
+/** A database with transactions that can be prepared. */
+class Database implements ConformanceSystem<number> {
+  readonly transactions = new Map<string, Transaction>();
+  readonly published: number[] = [];
+  lowest: Attempt = { epoch: 0, counter: 0 };
+
+  visible(): readonly number[] {
+    return this.published;
+  }
+
+  unfinished(): readonly string[] {
+    return [...this.transactions.values()]
+      .filter(({ state }) => state === 'open' || state === 'prepared')
+      .map(({ id }) => id);
+  }
+
+  expire(): void {
+    for (const transaction of this.transactions.values())
+      if (transaction.state === 'prepared' || transaction.state === 'open')
+        transaction.state = 'aborted';
+  }
+
+  write(transaction: Transaction): void {
+    if (compareAttempts(transaction.attempt, this.lowest) < 0) throw new Error('fenced');
+    const known = this.transactions.get(transaction.id);
+    if (known !== undefined && known.state !== 'open') throw new Error(`${known.id} is not open`);
+    this.transactions.set(transaction.id, { ...transaction, records: [...transaction.records] });
+  }
+
+  commit(id: string): void {
+    const known = this.transactions.get(id);
+    if (known === undefined || known.state === 'aborted') throw new Error(`${id} is gone`);
+    if (known.state === 'committed') return;
+    known.state = 'committed';
+    this.published.push(...known.records);
+  }
+}
+
+/** What a sink may do wrong. */
+type Lie =
+  | 'publishes at once'
+  | 'commits blindly'
+  | 'forgets on restart'
+  | 'aborts what is promised'
+  | 'names without attempt'
+  | 'says it is durable too early'
+  | 'swallows what is gone'
+  | 'says pending always'
+  | 'leaves transactions open';
+
+class DatabaseSink extends TwoPhaseCommitSink<number, Transaction, string> {
+  readonly name = 'database';
+  readonly #database: Database;
+  readonly #gate: ProcessGate;
+  readonly #lie: Lie | null;
+
+  constructor(database: Database, gate: ProcessGate, lie: Lie | null) {
+    super();
+    this.#database = database;
+    this.#gate = gate;
+    this.#lie = lie;
+  }
+
+  protected override connectWriter({
+    subtask,
+    attempt,
+  }: SinkWriterContext): TransactionalWriter<number, Transaction, string> {
+    const [database, gate, lie] = [this.#database, this.#gate, this.#lie];
+    let count = 0;
+    return {
+      begin: () => {
+        const whose = lie === 'names without attempt' ? '' : `${attempt.epoch}.${attempt.counter}-`;
+        const id = `${whose}${subtask}-${count++}`;
+        return { id, subtask, attempt, records: [], state: 'open' };
+      },
+      write: (transaction, value) => {
+        transaction.records.push(value);
+        if (lie === 'publishes at once') database.published.push(value);
+      },
+      preCommit: (transaction) => {
+        const prepare = async (): Promise<void> => {
+          await gate.call(`write ${transaction.id}`, async () => database.write(transaction));
+          await gate.call(`prepare ${transaction.id}`, async () => {
+            const known = database.transactions.get(transaction.id);
+            if (known !== undefined && known.state === 'open') known.state = 'prepared';
+          });
+        };
+        const durable = prepare();
+        durable.catch(() => undefined);
+        const isEarly = lie === 'says it is durable too early';
+        return { committable: transaction.id, durable: isEarly ? Promise.resolve() : durable };
+      },
+      abort: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  protected override connectCommitter(_context: CommitterContext): TransactionalCommitter<string> {
+    const [database, gate, lie] = [this.#database, this.#gate, this.#lie];
+    return {
+      commit: (id) =>
+        gate.call(`commit ${id}`, async () => {
+          const known = database.transactions.get(id);
+          if (lie === 'publishes at once') return;
+          if (lie === 'swallows what is gone' && known?.state === 'aborted') return;
+          if (lie === 'commits blindly' && known !== undefined) {
+            database.published.push(...known.records);
+            known.state = 'committed';
+          } else database.commit(id);
+        }),
+      recoverAndAbort: (recovery) => this.#abort(recovery),
+      ...(lie === 'forgets on restart' ? { recoverAndCommit: () => Promise.resolve() } : {}),
+      probe: (id): Promise<CommittableStatus> => {
+        const state = database.transactions.get(id)?.state;
+        if (lie === 'says pending always') return Promise.resolve('pending');
+        if (state === 'committed') return Promise.resolve('committed');
+        return Promise.resolve(state === 'prepared' ? 'pending' : 'gone');
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async #abort({ committables, attempt }: SinkRecovery<string, never>): Promise<void> {
+    const [database, lie] = [this.#database, this.#lie];
+    await this.#gate.call('abort', async () => {
+      database.lowest = attempt;
+      if (lie === 'leaves transactions open') return;
+      for (const transaction of database.transactions.values()) {
+        const isNamed = committables.includes(transaction.id) && lie !== 'aborts what is promised';
+        if (transaction.state === 'committed' && lie !== 'aborts what is promised') continue;
+        if (!isNamed && compareAttempts(transaction.attempt, attempt) < 0)
+          transaction.state = 'aborted';
+      }
+    });
+  }
+}
+
+const options = { record: (n: number) => n };
+
+function casesOf(lie: Lie | null): readonly ConformanceCase[] {
+  return sinkConformance(
+    (database: Database, gate) => new DatabaseSink(database, gate, lie),
+    () => new Database(),
+    options,
+  );
+}
+
+for (const { name, run } of casesOf(null)) test(`a sink that keeps the rules: ${name}`, run);
+
+/** By each lie, the cases that catch it. */
+const CAUGHT: Readonly<Record<Lie, readonly ConformanceCaseName[]>> = {
+  'publishes at once': ['not before the checkpoint', 'aborted checkpoint'],
+  'commits blindly': ['committed twice', 'answer lost at every step'],
+  'forgets on restart': ['restored twice', 'crash before every step'],
+  'aborts what is promised': [],
+  'names without attempt': ['restored twice', 'crash after every step'],
+  'says it is durable too early': ['crash before every step'],
+  'swallows what is gone': ['expired transaction'],
+  'says pending always': ['probe'],
+  'leaves transactions open': ['aborted checkpoint'],
+};
+
+for (const [lie, cases] of Object.entries(CAUGHT))
+  test(`a sink that ${lie} is caught`, async () => {
+    const caught: string[] = [];
+    for (const { name, run } of casesOf(lie as Lie))
+      await run().catch(() => {
+        caught.push(name);
+      });
+    for (const name of cases)
+      assert.ok(caught.includes(name), `${name} lets it pass: ${caught.join()}`);
+    assert.ok(caught.length > 0);
+  });
+
+test('a plain sink is held to what it promises: nothing is missing', async () => {
+  const plain =
+    (forgetsAt: number | null) =>
+    (database: Database, gate: ProcessGate): Sink<number> => ({
+      name: 'plain',
+      write: 'plain',
+      createWriter: () => {
+        let calls: Promise<void> = Promise.resolve();
+        return {
+          isWritable: true,
+          whenWritable: () => Promise.resolve(),
+          write: (value) => {
+            calls = calls.then(() =>
+              gate.call(`write ${value}`, async () => {
+                if (value !== forgetsAt) database.published.push(value);
+              }),
+            );
+            calls.catch(() => undefined);
+          },
+          prepareCommit: () => ({ committables: [], writerStates: [], durable: calls }),
+          close: () => Promise.resolve(),
+        };
+      },
+    });
+  for (const { run } of sinkConformance(plain(null), () => new Database(), options)) await run();
+  const [first] = sinkConformance(plain(5), () => new Database(), options);
+  await assert.rejects(first!.run(), /in a run without any failure: missing: 5/);
+  // The same sink claims more than it keeps.
+  const boasting = (database: Database, gate: ProcessGate): Sink<number> => ({
+    ...plain(null)(database, gate),
+    write: 'idempotent',
+  });
+  const cases = sinkConformance(boasting, () => new Database(), options);
+  const crash = cases.find(({ name }) => name === 'crash after every step');
+  await assert.rejects(crash!.run(), /with crash-after at step \d+, write \d: twice/);
+});
+
+class Disk implements ConformanceSystem<{ readonly n: number }> {
+  readonly fileSystem: MemoryFileSystem = new MemoryFileSystem();
+
+  async visible(): Promise<readonly { readonly n: number }[]> {
+    const records: { readonly n: number }[] = [];
+    for (const name of await this.#names())
+      if (name.startsWith('part-')) {
+        const text = Buffer.from(await this.fileSystem.readFile(`/out/${name}`)).toString();
+        for (const line of text.split('\n'))
+          if (line !== '') records.push(JSON.parse(line) as { readonly n: number });
+      }
+    return records;
+  }
+
+  async unfinished(): Promise<readonly string[]> {
+    return (await this.#names()).filter((name) => name.startsWith('.'));
+  }
+
+  async #names(): Promise<readonly string[]> {
+    return (await this.fileSystem.stat('/out')) === null ? [] : this.fileSystem.list('/out');
+  }
+}
+
+for (const onCheckpoint of [true, false]) {
+  const cases = sinkConformance(
+    () =>
+      fileSink({
+        path: '/out',
+        format: ndjson<{ readonly n: number }>(),
+        bucket: basePath(),
+        rolling: { onCheckpoint },
+      }),
+    () => new Disk(),
+    {
+      record: (n) => ({ n }),
+      without: { 'fenced attempt': 'nothing on a disk can stop who has a file open' },
+    },
+  );
+  for (const { name, run } of cases)
+    test(`fileSink${onCheckpoint ? ' that rolls on checkpoints' : ''}: ${name}`, run);
+}

@@ -1,0 +1,95 @@
+/**
+ * `sinkConformance`: the cases that every sink must stand, as tests to be registered with whatever
+ * runner there is. What is asked depends on how the sink says that it writes; one that says more
+ * than it keeps fails.
+ */
+import type { Sink, WriteMode } from '@weir/core';
+import type { Comparison } from '../simulate/compare-outputs.ts';
+import { AutoClock } from './auto-clock.ts';
+import { ConformanceCases, ConformanceError } from './conformance-cases.ts';
+import type {
+  ConformanceCaseName,
+  ConformanceOptions,
+  ConformanceSystem,
+} from './conformance-subject.ts';
+import { ProcessGate, Steps } from './process-gate.ts';
+
+export interface ConformanceCase {
+  readonly name: ConformanceCaseName;
+  /** Rejects with what the sink does wrong. */
+  readonly run: () => Promise<void>;
+}
+
+/**
+ * The cases for a sink.
+ *
+ * @param makeSink the sink as a new process makes it; each call of it to the system goes through
+ * `gate.call(name, act)`, where a process may die and messages may be lost. Files need none: the
+ * sink is given `system.fileSystem` behind the gate.
+ * @param outerSystem a new, empty system, which keeps to the clock.
+ */
+export function sinkConformance<T, S extends ConformanceSystem<T>>(
+  makeSink: (system: S, gate: ProcessGate) => Sink<T>,
+  outerSystem: (clock: AutoClock) => S,
+  options: ConformanceOptions<T>,
+): readonly ConformanceCase[] {
+  const system = outerSystem(new AutoClock());
+  const sample = makeSink(system, new ProcessGate(new Steps()));
+  const subject = { makeSink, outerSystem, options };
+  const cases = new ConformanceCases(subject, comparisonOf(sample));
+  const commits = sample.createCommitter !== undefined;
+  const all: readonly (readonly [ConformanceCaseName, boolean, () => Promise<void>])[] = [
+    ['undisturbed', true, () => cases.undisturbed()],
+    ['not before the checkpoint', commits, () => cases.notBeforeTheCheckpoint()],
+    ['committed twice', commits, () => cases.committedTwice()],
+    ['committed out of order', commits, () => cases.committedOutOfOrder()],
+    ['aborted checkpoint', true, () => cases.abortedCheckpoint()],
+    ['nothing to commit', true, () => cases.nothingToCommit()],
+    ['probe', commits, () => cases.probe()],
+    ['crash before every step', true, () => cases.atEveryStep('crash-before')],
+    ['crash after every step', true, () => cases.atEveryStep('crash-after')],
+    ['request lost at every step', true, () => cases.atEveryStep('lose-request')],
+    ['answer lost at every step', true, () => cases.atEveryStep('lose-answer')],
+    ['restored twice', true, () => cases.restoredTwice()],
+    ['restored at another parallelism', true, () => cases.restoredAtAnotherParallelism()],
+    [
+      'expired transaction',
+      commits && system.expire !== undefined,
+      () => cases.expiredTransaction(),
+    ],
+    ['fenced attempt', true, () => cases.fencedAttempt()],
+  ];
+  return all
+    .filter(([name, applies]) => applies && options.without?.[name] === undefined)
+    .map(([name, , run]) => ({ name, run: () => withinLimit(run()) }));
+}
+
+/** Of real time: a case takes a fraction of a second. */
+const LIMIT_MS = 30_000;
+
+async function withinLimit(work: Promise<void>): Promise<void> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const text = `no end after ${LIMIT_MS / 1000} s: a promise of the sink never settles`;
+    limit.reject(new ConformanceError(text));
+  }, LIMIT_MS);
+  try {
+    await Promise.race([work, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What a reader may demand. */
+function comparisonOf(sink: Sink<never>): Comparison | null {
+  const isAtomic = Reflect.get(sink, 'confirmation') === 'atomic';
+  const demands: Readonly<Record<WriteMode, Comparison | null>> = {
+    'two-phase-commit': 'exact',
+    'write-ahead-log': isAtomic ? 'exact' : 'repeatable',
+    // Written again under its key, a record is there once.
+    idempotent: 'exact',
+    plain: 'repeatable',
+    unacknowledged: null,
+  };
+  return demands[sink.write];
+}
