@@ -4,6 +4,7 @@ import { KAFKA_ROWS } from '../rows/kafka.ts';
 import { KEYED_ROWS } from '../rows/keyed.ts';
 import { LATENCY_ROW } from '../rows/latency.ts';
 import { ONE_THREAD_ROWS } from '../rows/one-thread.ts';
+import { POSTGRES_ROWS } from '../rows/postgres.ts';
 import { PROCESS_ROWS } from '../rows/processes.ts';
 import { SAVEPOINT_ROWS } from '../rows/savepoints.ts';
 import { SNAPSHOT_ROWS } from '../rows/snapshots.ts';
@@ -20,4 +21,5 @@ export const ROWS: readonly Row[] = [
   ...SAVEPOINT_ROWS,
   WORD_COUNT_ROW,
   ...KAFKA_ROWS,
+  ...POSTGRES_ROWS,
 ];
