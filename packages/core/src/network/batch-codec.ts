@@ -10,9 +10,9 @@
  * Cost: about 0.35 µs a record of five fields to write, 0.1 µs to read.
  */
 import { Buffer } from 'node:buffer';
-import { Packr, REUSE_BUFFER_MODE } from 'msgpackr';
 import type { BinaryReader } from '../base/codec/binary-reader.ts';
 import type { BinaryWriter } from '../base/codec/binary-writer.ts';
+import { loadNativeStrings, Packr, REUSE_BUFFER_MODE } from '../base/codec/msgpack.ts';
 import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
 import { ValueScanner } from '../base/codec/value-scan.ts';
 import { SerializationError, messageOf } from '../base/errors.ts';
@@ -85,6 +85,7 @@ export class GeneralBatchCodec implements BatchCodec {
   }
 
   #unpack(bytes: Uint8Array): unknown[] {
+    loadNativeStrings();
     try {
       return this.#packr.unpack(bytes) as unknown[];
     } catch (error) {

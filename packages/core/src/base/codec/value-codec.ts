@@ -8,11 +8,11 @@
  * Cost of one small object: about 0.4 µs to write, 0.3 µs to read with shapes.
  */
 import { Buffer } from 'node:buffer';
-import { Packr, REUSE_BUFFER_MODE, Unpackr } from 'msgpackr';
 import { SerializationError, isWeirError, messageOf } from '../errors.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
 import { flatSizeOf, readFlat, writeFlat } from './flat-parts.ts';
+import { Packr, REUSE_BUFFER_MODE, Unpackr } from './msgpack.ts';
 import type { GraphNode } from './value-graph.ts';
 import { fromGraph, toGraph } from './value-graph.ts';
 import { ValueScanner } from './value-scan.ts';
