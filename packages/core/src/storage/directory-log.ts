@@ -44,7 +44,7 @@ const PAUSE_MS_MAX = 5_000;
 export class DirectoryLog implements CompareAndAppendLog {
   readonly #io: LogIo;
   readonly #directory: string;
-  /** Whether records are permanent: of those that were written or read here, and are still there. */
+  /** Whether records are permanent: of those that were written or read here, and not removed. */
   readonly #known = new Map<number, boolean>();
   #isPrepared = false;
   #isClosed = false;

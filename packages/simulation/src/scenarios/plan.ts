@@ -53,7 +53,8 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   // Most faults should fall while the job runs.
   const healAt = 50 + Math.floor(durationMs(drawn) * (0.3 + 1.2 * swarm.next()));
   const faults = drawFaults(draw('faults'), { healAt, allowed });
-  const settings = faults.some(losesMessages) ? withSettings(given, SHORT_TIMEOUT) : given;
+  const paced = withFewCheckpoints(given, durationMs(drawn));
+  const settings = faults.some(losesMessages) ? withSettings(paced, SHORT_TIMEOUT) : paced;
   return {
     settings,
     job: drawn,
@@ -66,6 +67,16 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
     outerLatencyMs: [0.1, 1, 10][swarm.int(3)] as number,
     parallelisms: drawParallelisms(swarm),
   };
+}
+
+/** Of an undisturbed run. More cost a lot, and what one more can show is seen sooner elsewhere. */
+const CHECKPOINTS_MAX = 15;
+
+function withFewCheckpoints(settings: DrawnSettings, runMs: number): DrawnSettings {
+  const name = 'execution.checkpointing.interval';
+  const intervalMs = settings.configuration.get(name) ?? 0;
+  const shortest = Math.ceil(runMs / CHECKPOINTS_MAX);
+  return intervalMs >= shortest ? settings : withSettings(settings, { [name]: shortest });
 }
 
 /** A checkpoint of which a message is lost ends by its time-out, and the next waits for it. */
