@@ -40,6 +40,8 @@ export class ProtocolObserver {
   /** Attempts whose acknowledgement the JobManager has got, by checkpoint. */
   #acknowledged = new Map<number, Map<SubtaskKey, Attempt>>();
   readonly #complete = new Set<number>();
+  /** Complete or failed. */
+  readonly #ended = new Set<number>();
   readonly #directories = new Map<number, string>();
   /** Savepoints that do not stop the job: nobody may rely on them. */
   readonly #savepoints = new Set<number>();
@@ -48,6 +50,8 @@ export class ProtocolObserver {
   #highestId = 0;
   #newestComplete = 0;
   #epoch = 0;
+  /** When a message last went between JobManager and tasks, reports of numbers aside. */
+  lastMessageAt = 0;
   restoredCount = 0;
   completedCount = 0;
   /** Called when a checkpoint of the present leader is complete. */
@@ -81,6 +85,7 @@ export class ProtocolObserver {
   }
 
   sentToTask(message: TaskManagerMessage): void {
+    this.lastMessageAt = this.#world.now;
     if (message.type === 'deployTask') {
       const { execution, restore } = message.deployment;
       if (execution.attempt.epoch < this.#epoch) return;
@@ -124,6 +129,7 @@ export class ProtocolObserver {
   }
 
   sentByTask(message: JobManagerMessage): void {
+    if (message.type !== 'taskMetrics') this.lastMessageAt = this.#world.now;
     if (message.type !== 'taskStateChanged') return;
     const { error, execution } = message;
     if (error !== null) this.failed(execution.attempt.epoch, error);
@@ -140,6 +146,22 @@ export class ProtocolObserver {
     if (known === undefined || !isSameAttempt(known.attempt, message.execution.attempt)) return;
     acks?.set(keyOf(message.execution), message.execution.attempt);
     this.#keyGroups.acknowledged(message.checkpointId, message.snapshot);
+  }
+
+  /** Checkpoints under way, and whose acknowledgements they wait for. */
+  describePending(): readonly string[] {
+    const lines: string[] = [];
+    for (const [checkpointId, acks] of this.#acknowledged) {
+      if (this.#ended.has(checkpointId)) continue;
+      const missing = [...this.#tasks].filter(
+        ([key, { isFinished }]) => !isFinished && !acks.has(key),
+      );
+      lines.push(
+        `checkpoint ${checkpointId} waits for ` +
+          (missing.map(([key]) => shortOf(key)).join(', ') || 'its completion'),
+      );
+    }
+    return lines;
   }
 
   /** Something failed: whatever the faults were, the engine must not contradict itself. */
@@ -160,6 +182,7 @@ export class ProtocolObserver {
   }
 
   checkpointFailed(checkpointId: number | null, message: string): void {
+    if (checkpointId !== null) this.#ended.add(checkpointId);
     if (message.includes('bug of Weir'))
       this.#world.violated(`checkpoint ${String(checkpointId)} failed: ${message}`);
   }
@@ -167,6 +190,7 @@ export class ProtocolObserver {
   /** The JobManager of this epoch says so. */
   checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {
     this.completedCount++;
+    this.#ended.add(checkpointId);
     const isSavepoint = this.#savepoints.has(checkpointId);
     if (epoch < this.#epoch) {
       if (!isSavepoint) this.#toldByFormerLeader(epoch, checkpointId);
@@ -223,6 +247,12 @@ export class ProtocolObserver {
 function rootOf(error: ErrorInfo): ErrorInfo {
   const [cause] = error.causes;
   return cause === undefined ? error : rootOf(cause);
+}
+
+/** As tasks are named in the trace. */
+function shortOf(key: SubtaskKey): string {
+  const [vertexId = '', subtask = ''] = key.split(/[/:]/);
+  return `${vertexId.slice(0, 4)}/${subtask}`;
 }
 
 function keyOf(execution: ExecutionRef): SubtaskKey {

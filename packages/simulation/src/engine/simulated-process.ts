@@ -60,6 +60,11 @@ export class SimulatedProcess {
     return this.#master?.status ?? 'STARTING';
   }
 
+  /** What its tasks wait for. */
+  describeWaiting(): readonly string[] {
+    return this.#slots?.describeWaiting() ?? [];
+  }
+
   start(): void {
     this.#run().then(
       (end) => this.#options.ended(end),

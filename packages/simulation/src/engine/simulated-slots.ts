@@ -9,8 +9,6 @@ import type { JobId } from '@weir/core/internal/base/ids';
 import { WeirError } from '@weir/core/internal/base/errors';
 import type { Logger } from '@weir/core/internal/base/logger';
 import type { Random } from '@weir/core/internal/base/random';
-import { createExchange } from '@weir/core/internal/network/data-exchange';
-import type { DataExchange } from '@weir/core/internal/network/data-exchange';
 import type { JobManagerMessage, TaskManagerMessage } from '@weir/core/internal/protocol/messages';
 import { ActiveOperator } from '@weir/core/internal/taskmanager/operators/active-operator';
 import { TaskExecutor } from '@weir/core/internal/taskmanager/task-executor';
@@ -21,6 +19,7 @@ import { MessageLine } from '../world/message-line.ts';
 import { SimulatedLink } from '../world/simulated-link.ts';
 import type { LinkOptions } from '../world/simulated-link.ts';
 import type { Machine } from './machine.ts';
+import { WatchedExchange } from './watched-exchange.ts';
 
 export interface SimulatedSlotsOptions {
   readonly machine: Machine;
@@ -37,7 +36,7 @@ export interface SimulatedSlotsOptions {
 interface SlotThread {
   readonly life: Life;
   readonly slot: number;
-  readonly exchange: DataExchange;
+  readonly exchange: WatchedExchange;
   readonly executor: TaskExecutor;
   readonly link: LinkOptions;
   readonly toThread: MessageLine;
@@ -97,6 +96,13 @@ export class SimulatedSlots {
     });
   }
 
+  /** Who waits for whom. */
+  describeWaiting(): readonly string[] {
+    return this.#threads.flatMap(({ life, exchange }) =>
+      exchange.describeWaiting().map((line) => `${life.name}: ${line}`),
+    );
+  }
+
   /** The threads end with the run. */
   close(): void {
     for (const thread of this.#threads) thread.life.end();
@@ -108,7 +114,7 @@ export class SimulatedSlots {
     const name = `${process.name}.${slot}.${this.#incarnation++}`;
     const life = new Life(name, world.now, process);
     const clock = machine.clockOf(life);
-    const exchange = createExchange({
+    const exchange = new WatchedExchange({
       threadId: slot,
       threadOfSlot: (other) => other,
       onActivity: () => executor.wakeUp(),

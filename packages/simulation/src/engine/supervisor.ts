@@ -82,6 +82,11 @@ export class Supervisor {
     return this.#running.map(({ process }) => `${process.life.name} ${process.status}`).join(', ');
   }
 
+  /** What the tasks of all processes wait for. */
+  describeWaiting(): readonly string[] {
+    return this.#running.flatMap(({ process }) => process.describeWaiting());
+  }
+
   start(): void {
     if (this.#isFinished) return;
     const { machine, inputs, parallelisms, random } = this.#options;

@@ -66,7 +66,9 @@ export const OUTPUT_DIRECTORY = '/output';
 /** Lines of the trace that a failure shows. */
 export const LINES_SHOWN = 50;
 /** After the faults have ended the job has so much time to finish. */
-const LIVENESS_MS = 120_000;
+const LIVENESS_MS = 30_000;
+/** Longer than the time-out of a checkpoint that matters, and than the supervisor ever waits. */
+const STILL_MS = 12_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const result = await new Schedule(options).run();
@@ -129,6 +131,7 @@ class Schedule {
         random: world.random('user functions'),
         exactlyOnce,
         keepsEventTime:
+          settings.mode === 'EXACTLY_ONCE' &&
           new Set(parallelisms).size === 1 &&
           plan.savepoint === null &&
           !job.streams.some(hasIdleness),
@@ -205,12 +208,12 @@ class Schedule {
         for (const fault of atEvent.faults) injectNow(fault, targets);
         atEvent = null;
       }
-      return this.#supervisor.isFinished;
+      return this.#supervisor.isFinished || this.#isStill();
     };
     const how = await world.run(isOver, this.#plan.healAt + LIVENESS_MS);
     const violation = world.violation?.message ?? null;
     if (violation !== null) return violation;
-    if (how !== 'over') return this.#stuck(how);
+    if (!this.#supervisor.isFinished) return this.#stuck(how === 'late' ? 'late' : 'stuck');
     await this.#story?.end();
     await checkOutput({
       world,
@@ -225,14 +228,24 @@ class Schedule {
     return world.violation?.message ?? null;
   }
 
+  /** Nobody has said a word for longer than any time-out takes: only timers go on. */
+  #isStill(): boolean {
+    const { now } = this.#world;
+    return now > this.#plan.healAt && now > this.#machine.observer.lastMessageAt + STILL_MS;
+  }
+
   #stuck(how: 'stuck' | 'late'): string {
     const reason = how === 'stuck' ? 'nothing is left to happen' : 'time is up';
     const last = this.#supervisor.lastEnd;
     const lastEnd = last === null ? '' : `; last end: ${last.status} ${last.message}`;
+    const waiting = [
+      ...this.#machine.observer.describePending(),
+      ...this.#supervisor.describeWaiting(),
+      ...this.#world.pending().map((line) => `to come: ${line}`),
+    ];
     return (
       `the job has not finished: ${reason}; ${this.#supervisor.describe()}${lastEnd}; ` +
-      'waiting:\n  ' +
-      this.#world.pending().join('\n  ')
+      `who waits for what:\n  ${waiting.join('\n  ')}`
     );
   }
 
