@@ -22,3 +22,5 @@ export { fileCheckpointCommitter } from './write-ahead-log/file-checkpoint-commi
 export type { LoggedResults } from './write-ahead-log/result-log.ts';
 export { IdempotentSink } from './idempotent-sink.ts';
 export type { BatchSettings, IdempotentOutput } from './idempotent-sink.ts';
+export { httpSink } from './http-sink.ts';
+export type { HttpSinkOptions } from './http-sink.ts';

@@ -57,7 +57,7 @@ export interface WriteAheadLogTarget<T> {
  * Base class of write-ahead-log sinks: give it a name, say how confirmations are written, and
  * connect its committers to an outer system.
  */
-export abstract class WriteAheadLogSink<T>
+export abstract class WriteAheadLogSink<T, Logged = T>
   implements Sink<T, never, LoggedResults>, SinkGuaranteeFacts
 {
   abstract readonly name: string;
@@ -75,10 +75,20 @@ export abstract class WriteAheadLogSink<T>
    */
   readonly logBytesMax: number = 256 * 1024 ** 2;
 
-  protected abstract connect(context: CommitterContext): WriteAheadLogTarget<T>;
+  protected abstract connect(context: CommitterContext): WriteAheadLogTarget<Logged>;
+
+  /**
+   * What is kept of a record and handed to the output; default: the record. What can fail because
+   * of a record belongs here, where the record can still be told from others.
+   */
+  protected toLogged(value: T): Logged {
+    // The default of the type parameter: whoever sets another one overrides this as well.
+    return value as unknown as Logged;
+  }
 
   createWriter(context: SinkWriterContext): SinkWriter<T, never, LoggedResults> {
-    return new LogWriter(this.name, new ResultLog<T>(context, this.logBytesMax));
+    const log = new ResultLog<Logged>(context, this.logBytesMax);
+    return new LogWriter(log, (value) => log.append(this.toLogged(value), this.name));
   }
 
   createCommitter(context: CommitterContext): Committer<LoggedResults, never> {
@@ -86,15 +96,15 @@ export abstract class WriteAheadLogSink<T>
   }
 }
 
-class LogWriter<T> implements SinkWriter<T, never, LoggedResults> {
+class LogWriter<T, Logged> implements SinkWriter<T, never, LoggedResults> {
   readonly isWritable = true;
-  readonly #name: string;
-  readonly #log: ResultLog<T>;
+  readonly #log: ResultLog<Logged>;
+  readonly #append: (value: T) => void;
   #isFinished = false;
 
-  constructor(name: string, log: ResultLog<T>) {
-    this.#name = name;
+  constructor(log: ResultLog<Logged>, append: (value: T) => void) {
     this.#log = log;
+    this.#append = append;
   }
 
   whenWritable(): Promise<void> {
@@ -103,7 +113,7 @@ class LogWriter<T> implements SinkWriter<T, never, LoggedResults> {
 
   write(value: T): void {
     if (this.#isFinished) throw new Error('a record came after the end of the input');
-    this.#log.append(value, this.#name);
+    this.#append(value);
   }
 
   prepareCommit(options: {

@@ -1,0 +1,96 @@
+/**
+ * Requests to one address over connections that are kept open. An answer is told from none: what
+ * broke, or took too long, is a text and no exception, since the caller treats both as answers.
+ */
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** What `retry-after` asks for; 0 without it. */
+  readonly retryAfterMs: number;
+  /** Its beginning. */
+  readonly body: string;
+}
+
+const BODY_LENGTH_MAX = 4096;
+
+export class HttpClient {
+  readonly #clock: Clock;
+  readonly #url: URL;
+  readonly #timeoutMs: number;
+  readonly #agent: HttpAgent;
+  readonly #open = new Set<ClientRequest>();
+
+  constructor(clock: Clock, url: URL, timeoutMs: number) {
+    this.#clock = clock;
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
+    const settings = { keepAlive: true, maxSockets: 1 };
+    this.#agent = url.protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
+  }
+
+  /** The answer, or why there is none. */
+  request({ method, headers, body }: HttpRequest): Promise<HttpAnswer | string> {
+    const bytes = Buffer.from(body);
+    const send = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
+    return new Promise((resolve) => {
+      const request = send(this.#url, {
+        method,
+        headers: { ...headers, 'content-length': String(bytes.length) },
+        agent: this.#agent,
+      });
+      this.#open.add(request);
+      const timer = this.#clock.schedule(this.#timeoutMs, 'http-timeout', () => {
+        request.destroy(new Error(`no answer within ${this.#timeoutMs} ms`));
+      });
+      const settle = (outcome: HttpAnswer | string): void => {
+        timer.cancel();
+        this.#open.delete(request);
+        resolve(outcome);
+      };
+      request.on('error', (error) => settle(messageOf(error)));
+      request.on('response', (response) => {
+        readBody(response, (text) => {
+          const retryAfterMs = retryAfterOf(response);
+          settle(
+            text === null
+              ? 'the connection broke in its answer'
+              : { status: response.statusCode ?? 0, retryAfterMs, body: text },
+          );
+        });
+      });
+      request.end(bytes);
+    });
+  }
+
+  close(): void {
+    for (const request of this.#open) request.destroy(new Error('the sink is closed'));
+    this.#agent.destroy();
+  }
+}
+
+function readBody(response: IncomingMessage, done: (text: string | null) => void): void {
+  let text = '';
+  response.setEncoding('utf8');
+  response.on('data', (chunk: string) => {
+    if (text.length < BODY_LENGTH_MAX) text += chunk;
+  });
+  response.on('end', () => done(text.slice(0, BODY_LENGTH_MAX)));
+  response.on('error', () => done(null));
+}
+
+/** Seconds; a date is not kept to, for clocks differ. */
+function retryAfterOf({ headers }: IncomingMessage): number {
+  const seconds = Number(headers['retry-after']);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+}

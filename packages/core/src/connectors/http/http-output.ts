@@ -1,0 +1,123 @@
+/**
+ * Sends the results of a batch in requests, one after another. The key of a request is made of the
+ * batch and the place in it, so that whoever sends it again sends the same body under the same key.
+ *
+ * - 2xx: taken.
+ * - 408, 425, 429, 5xx, a broken connection, no answer in time: sent again with growing delays, as
+ *   long as `retryForMs`; `retry-after` is kept to. What a time-out did is not known, which is what
+ *   the key is for.
+ * - other answers: rejected, which no retry mends.
+ */
+import type { ConnectorEnvironment } from '../../api/source.ts';
+import { sleep } from '../../base/clock.ts';
+import { WeirError } from '../../base/errors.ts';
+import { makeDirectoryDurably, writeFileDurably } from '../../storage/durable-file.ts';
+import { joinPath } from '../../storage/paths.ts';
+import type { WriteAheadLogOutput } from '../write-ahead-log-sink.ts';
+import { batchName } from '../write-ahead-log/checkpoint-committer.ts';
+import type { LoggedBatch } from '../write-ahead-log/checkpoint-committer.ts';
+import { HttpClient } from './http-client.ts';
+import type { HttpAnswer } from './http-client.ts';
+
+export interface HttpOutputOptions {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly keyHeader: string;
+  readonly batchSize: number;
+  readonly timeoutMs: number;
+  readonly retryForMs: number;
+  /** `null`: a rejected request ends the job. */
+  readonly deadLetterFolder: string | null;
+}
+
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MAX_MS = 5000;
+const EXCERPT_LENGTH = 200;
+
+export class HttpOutput implements WriteAheadLogOutput<string> {
+  readonly #environment: ConnectorEnvironment;
+  readonly #options: HttpOutputOptions;
+  readonly #client: HttpClient;
+
+  constructor(environment: ConnectorEnvironment, options: HttpOutputOptions) {
+    this.#environment = environment;
+    this.#options = options;
+    this.#client = new HttpClient(environment.clock, options.url, options.timeoutMs);
+  }
+
+  async send(values: readonly string[], batch: LoggedBatch): Promise<void> {
+    const { batchSize } = this.#options;
+    for (let from = 0; from < values.length; from += batchSize) {
+      const lines = values.slice(from, from + batchSize);
+      const key = `${batch.jobId.slice(0, 12)}-${batchName(batch)}-${from / batchSize}`;
+      const answer = await this.#sendOne(key, `${lines.join('\n')}\n`);
+      if (answer !== null) await this.#rejected(key, lines, answer);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+
+  /** `null`: taken; otherwise the answer that rejects it. */
+  async #sendOne(key: string, body: string): Promise<HttpAnswer | null> {
+    const { clock } = this.#environment;
+    const { method, headers, keyHeader, retryForMs } = this.#options;
+    const startedAt = clock.now();
+    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, RETRY_DELAY_MAX_MS)) {
+      const answer = await this.#client.request({
+        method,
+        headers: { ...headers, [keyHeader]: key },
+        body,
+      });
+      if (typeof answer !== 'string' && answer.status >= 200 && answer.status < 300) return null;
+      if (typeof answer !== 'string' && !isRetriable(answer.status)) return answer;
+      const waitMs = Math.max(delayMs, typeof answer === 'string' ? 0 : answer.retryAfterMs);
+      const triedMs = clock.now() - startedAt;
+      if (triedMs + waitMs > retryForMs) throw this.#unavailable(answer, triedMs);
+      await sleep(clock, waitMs, 'http-retry');
+    }
+  }
+
+  async #rejected(key: string, lines: readonly string[], answer: HttpAnswer): Promise<void> {
+    const { deadLetterFolder: folder, url } = this.#options;
+    const excerpt = answer.body.slice(0, EXCERPT_LENGTH);
+    if (folder === null)
+      throw new WeirError(
+        'user',
+        `httpSink: ${url.origin}${url.pathname} rejects ${lines.length} result(s) with ` +
+          `${answer.status}${excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`}; mend the ` +
+          'request or the receiver, or keep such results with onRejected: { deadLetter }',
+        { code: 'SINK_UNAVAILABLE', details: { status: answer.status, key } },
+      );
+    const { fileSystem, logger } = this.#environment;
+    await makeDirectoryDurably(fileSystem, folder);
+    const name = `rejected-${key}.ndjson`;
+    const unfinished = joinPath(folder, `.${name}`);
+    const text = lines.map((line) =>
+      JSON.stringify({ key, status: answer.status, reason: excerpt, line }),
+    );
+    await writeFileDurably(fileSystem, unfinished, Buffer.from(`${text.join('\n')}\n`));
+    // The same name whenever it is sent again: nothing stands there twice.
+    await fileSystem.rename(unfinished, joinPath(folder, name));
+    await fileSystem.syncDirectory(folder);
+    const message = `httpSink: ${lines.length} result(s) were rejected with ${answer.status}`;
+    logger.log('warn', `${message} and are in ${joinPath(folder, name)}`, { key });
+  }
+
+  #unavailable(answer: HttpAnswer | string, triedMs: number): WeirError {
+    const { url } = this.#options;
+    const what = typeof answer === 'string' ? answer : `it answers ${answer.status}`;
+    return new WeirError(
+      'transient',
+      `httpSink: ${url.origin}${url.pathname} took nothing for ${Math.round(triedMs)} ms: ${what}`,
+      { code: 'SINK_UNAVAILABLE' },
+    );
+  }
+}
+
+function isRetriable(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
