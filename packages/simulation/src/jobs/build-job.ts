@@ -38,7 +38,10 @@ export interface JobWorld {
   /** For functions whose choices must not repeat. */
   readonly random: Random;
   readonly exactlyOnce: boolean;
-  /** Event time is restored: parallelism stays, and no input was ever left out as idle. */
+  /**
+   * Event time is restored: barriers are aligned, parallelism stays, and no input was ever left out
+   * as idle.
+   */
   readonly keepsEventTime: boolean;
   /** Of the job, when it is built; 1 if not given. */
   version?(): number;
