@@ -1,10 +1,16 @@
 /** The Kafka job that README shows runs as it stands there. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Job } from '@weir/core';
+import { Configuration } from '../../packages/core/src/base/configuration.ts';
+import { prepareJob } from '../../packages/core/src/jobmanager/prepare-run.ts';
 import { consoleRead } from '../../tools/kafka/console-consumer.ts';
 import { completedCheckpoints, kill9, startWeir } from '../../tools/exactly-once/weir-process.ts';
 import { codeBlocks } from '../package/code-blocks.ts';
@@ -54,3 +60,26 @@ brokerTest(
     }
   },
 );
+
+void test('every job of the guide compiles, and its graph can be built', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-guide-'));
+  try {
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    const page = readFileSync(join(root, 'docs/guide/kafka.md'), 'utf8');
+    const blocks = codeBlocks(page).filter(({ language }) => language === 'typescript');
+    assert.ok(blocks.length >= 5);
+    for (const { title, text } of blocks) writeFileSync(join(folder, title ?? ''), text);
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    const settings = { extends: join(root, 'tsconfig.json'), include: ['*.ts'] };
+    const compilerOptions = { noEmit: true, isolatedDeclarations: false };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...settings, compilerOptions }));
+    await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+    for (const { title } of blocks) {
+      const { default: documented } = (await import(join(folder, title ?? ''))) as { default: Job };
+      const inputs = { configuration: Configuration.of({}, 'test'), arguments: [] };
+      assert.ok(prepareJob(documented, inputs).guarantees.paths.length > 0, title ?? '');
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

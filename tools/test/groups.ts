@@ -69,7 +69,7 @@ export const GROUPS: readonly Group[] = [
     patterns: ['test/kafka/**/*.test.ts'],
     options: ['--test-isolation=none', `--test-timeout=${2 * MINUTE_MS}`],
     isTimed: true,
-    limitMs: 6 * MINUTE_MS,
+    limitMs: 15 * MINUTE_MS,
   },
   {
     // One process, so that all files share one server.

@@ -9,6 +9,7 @@ import { floor } from './checks/floor.ts';
 import { globals } from './checks/globals.ts';
 import { headComments } from './checks/head-comments.ts';
 import { internals } from './checks/internals.ts';
+import { kafkaReference } from './checks/kafka-reference.ts';
 import { layers } from './checks/layers.ts';
 import { lockFile } from './checks/lock-file.ts';
 import { machinePaths } from './checks/machine-paths.ts';
@@ -31,6 +32,7 @@ export const CHECKS: readonly Check[] = [
   errorReference,
   configReference,
   cliReference,
+  kafkaReference,
   changelog,
   machinePaths,
   lockFile,

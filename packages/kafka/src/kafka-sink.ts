@@ -82,7 +82,7 @@ export interface KafkaSinkOptions<T> extends KafkaConnectionOptions {
 }
 
 /**
- * Writes records to Kafka, by default exactly once. Needs brokers of version 3.3 or newer.
+ * Writes records to Kafka, by default exactly once. Needs brokers of version 3.8 or newer.
  *
  * Fails with `SINK_UNAVAILABLE`: for good when the topic is missing, a right is missing, the
  * credentials are wrong, a record is too large, the transaction time-out is above the broker's

@@ -57,7 +57,7 @@ const DISCOVERY_INTERVAL_MS = 300_000;
 
 /**
  * Reads topics of Kafka, exactly once with checkpoints: positions are part of the state. Watermarks
- * and idleness are per partition. Needs brokers of version 3.3 or newer.
+ * and idleness are per partition. Needs brokers of version 3.8 or newer.
  *
  * Fails with `SOURCE_UNAVAILABLE`: for good when a topic is missing or was made anew, a right is
  * missing, credentials are wrong, or the position no longer exists; within the restart strategy

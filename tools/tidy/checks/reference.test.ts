@@ -6,6 +6,7 @@ import { repositoryOf } from '../repository.ts';
 import { cliReference } from './cli-reference.ts';
 import { configReference } from './config-reference.ts';
 import { errorReference } from './error-reference.ts';
+import { kafkaReference } from './kafka-reference.ts';
 
 const core = 'packages/core/src/';
 
@@ -33,7 +34,7 @@ test('a table of codes without a page is reported, and nothing at all is fine', 
   const source = "export const ERROR_CODES = { ONE: 'a' };";
   const found = complaints(errorReference, { [`${core}base/error-codes.ts`]: source });
   assert.match(found[0] ?? '', /^missing/);
-  for (const check of [errorReference, configReference, cliReference])
+  for (const check of [errorReference, configReference, cliReference, kafkaReference])
     assert.deepEqual(complaints(check, {}), []);
 });
 
@@ -57,4 +58,16 @@ test('options are found in help texts, comparisons and parseArgs tables', () => 
   const found = complaints(cliReference, files);
   assert.equal(found.length, 1);
   assert.match(found[0] ?? '', /option --c /);
+});
+
+test('an option or counter of Kafka that only one side knows is reported', () => {
+  const kafka = 'packages/kafka/src/';
+  const found = complaints(kafkaReference, {
+    [`${kafka}kafka-sink.ts`]:
+      'export interface KafkaSinkOptions<T> {\n  readonly topic: string;\n  readonly key?: T;\n}\n',
+    [`${kafka}source/lag.ts`]: "metrics.counter('recordsLag');",
+    'docs/reference/kafka.md': '| `topic` | |\n| `gone` | |\n',
+  });
+  assert.equal(found.length, 3);
+  assert.match(found.join('\n'), /key of .*recordsLag of .*gone does not exist/s);
 });
