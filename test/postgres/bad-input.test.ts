@@ -293,6 +293,25 @@ postgresTest(
   },
 );
 
+postgresTest('the rights that the guide names are enough', async (server) => {
+  if (!server.isOwn) return;
+  const name = await table(server);
+  const [letters, role] = [fresh('letters'), fresh('modest')];
+  await server.psql(
+    `create table ${letters} (id text primary key, target text, reason text, row jsonb); ` +
+      `create role ${role} login; grant insert on ${name} to ${role}; ` +
+      `grant insert, select on ${letters} to ${role}`,
+  );
+  const url = new URL(server.url);
+  url.username = role;
+  const columns = { id: (n: number) => (n === 5 ? 'five' : n) };
+  const onBadRow = { deadLetterTable: letters };
+  const inserting = insertJob({ connection: url.href, table: name, columns, onBadRow });
+  assert.equal((await run(inserting)).outcome.status, 'FINISHED');
+  assert.equal(await server.psql(`select count(*) from ${name}`), '99');
+  assert.equal(await server.psql(`select count(*) from ${letters}`), '1');
+});
+
 ownServerTest('a server that is down at the start is waited for', {}, async (server) => {
   await server.psql('create table numbers (id bigint primary key)');
   await server.halt('fast');
