@@ -102,7 +102,7 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
       this.#begin(bucket, value);
     } else {
       this.#queuedBytes += open.file.appendLine(open.encoder.encode(value));
-      open.file.lastWriteAt = this.#context.clock.now();
+      open.file.isIdle = false;
     }
   }
 
@@ -150,8 +150,11 @@ export class FileSinkWriter<T> implements SinkWriter<T, FileWriterState, FileCom
     const now = this.#context.clock.now();
     const { maxAgeMs, maxIdleMs } = this.#options;
     for (const [bucket, open] of this.#open) {
-      const { createdAt, lastWriteAt } = open.file;
-      if (now - createdAt >= maxAgeMs || now - lastWriteAt >= maxIdleMs) this.#roll(bucket, open);
+      const { file } = open;
+      if (!file.isIdle) file.idleSince = now;
+      file.isIdle = true;
+      if (now - file.createdAt >= maxAgeMs || now - file.idleSince >= maxIdleMs)
+        this.#roll(bucket, open);
     }
   }
 

@@ -32,7 +32,10 @@ export class PartFile {
   readonly #fileSystem: FileSystem;
   readonly #options: PartFileOptions;
   readonly createdAt: number;
-  lastWriteAt: number;
+  /** Nothing was appended since this time, as far as the last look tells. */
+  idleSince: number;
+  /** Nothing was appended since the last look: a clock is not read for each record. */
+  isIdle = true;
   #sizeBytes = 0;
   #buffer: Buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   #used = 0;
@@ -46,7 +49,7 @@ export class PartFile {
     this.#fileSystem = fileSystem;
     this.#options = options;
     this.createdAt = options.createdAt;
-    this.lastWriteAt = options.createdAt;
+    this.idleSince = options.createdAt;
   }
 
   /** Bytes appended so far. */
