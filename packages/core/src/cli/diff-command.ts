@@ -4,6 +4,7 @@ import type { Environment } from './environment.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
 import type { Difference } from './inspect/snapshot-diff.ts';
 import { snapshotDiff } from './inspect/snapshot-diff.ts';
+import { ManyLines } from './many-lines.ts';
 import { usageError } from './options.ts';
 import type { ParsedOptions } from './options.ts';
 
@@ -20,9 +21,15 @@ export async function diffCommand(
   const a = await locateSnapshot(io, first, workingDirectory);
   const b = await locateSnapshot(io, second, workingDirectory);
   let count = 0;
-  for await (const difference of snapshotDiff(io, a, b)) {
-    count++;
-    terminal.print(options.has('--json') ? jsonOf(difference) : lineOf(difference));
+  const lines = new ManyLines(terminal);
+  const textOf = options.has('--json') ? jsonOf : lineOf;
+  try {
+    for await (const difference of snapshotDiff(io, a, b)) {
+      count++;
+      if (lines.add(textOf(difference))) await lines.flush();
+    }
+  } finally {
+    await lines.flush();
   }
   if (count === 0 && !options.has('--json')) terminal.print('both hold the same state');
   return count === 0 ? EXIT_OK : EXIT_FAILED;

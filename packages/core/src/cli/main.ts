@@ -23,6 +23,10 @@ function screenOf(stream: NodeJS.WriteStream): Screen {
   return {
     write: (text) => void write(text),
     isTerminal: stream.isTTY,
+    drained: () =>
+      stream.writableNeedDrain
+        ? new Promise((resolve) => stream.once('drain', resolve))
+        : Promise.resolve(),
     get columns() {
       return stream.columns ?? 0;
     },

@@ -14,6 +14,8 @@ export interface Screen {
   readonly isTerminal: boolean;
   readonly columns: number;
   readonly rows: number;
+  /** Resolves when what was written has been taken, or nearly all. Absent: it always has. */
+  drained?(): Promise<void>;
 }
 
 /** The terminal draws between these two in one go, if it knows how. */

@@ -3,7 +3,7 @@
  * compared one key group at a time, so that memory holds a share of both and never the whole.
  */
 import type { OperatorSnapshot, StateHandle, VertexSnapshot } from '../../protocol/snapshot.ts';
-import { readKeyed, readTimers } from '../../state/snapshot/read-keyed.ts';
+import { readBlocks, readTimers } from '../../state/snapshot/read-keyed.ts';
 import type { StorageIo } from '../../storage/storage-io.ts';
 import type { StoredSnapshot } from '../../storage/stored-snapshot.ts';
 import { toJsonText } from './json-value.ts';
@@ -107,17 +107,27 @@ async function contentsOf(
   const contents = new Map<string, string>();
   const groups = range ?? ([0, maxParallelism - 1] as const);
   for (const { data, stored } of parts) {
-    for await (const { key, states } of readKeyed(environment, data, stored, groups))
-      for (const [name, content] of Object.entries(states))
-        contents.set(placeOf(name, key), toJsonText(content));
+    const states = stored.keyed?.states ?? [];
+    const part = { data, snapshot: stored };
+    for await (const { entries } of readBlocks(environment, part, 'blocks', groups))
+      for (const [key, ...indexed] of entries) {
+        const text = toJsonText(key);
+        // Index and content of each state in turn.
+        for (let i = 0; i < indexed.length; i += 2)
+          contents.set(
+            placeOf(states[indexed[i] as number]?.name ?? '', text),
+            toJsonText(indexed[i + 1]),
+          );
+      }
     for await (const { key, domain, timestamp } of readTimers(environment, data, stored, groups))
-      contents.set(placeOf(`timers at ${timestamp} (${domain})`, key), 'true');
+      contents.set(placeOf(`timers at ${timestamp} (${domain})`, toJsonText(key)), 'true');
   }
   return contents;
 }
 
-function placeOf(state: string, key: unknown): string {
-  return JSON.stringify([state, toJsonText(key)]);
+/** No line ends within JSON text. */
+function placeOf(state: string, key: string): string {
+  return `${key}\n${state}`;
 }
 
 function differenceAt(
@@ -125,8 +135,8 @@ function differenceAt(
   place: string,
   contents: Pick<Difference, 'a' | 'b'>,
 ): Difference {
-  const [state, key] = JSON.parse(place) as readonly [string, string];
-  return { operator, state, key, ...contents };
+  const end = place.indexOf('\n');
+  return { operator, state: place.slice(end + 1), key: place.slice(0, end), ...contents };
 }
 
 interface StoredOperator {

@@ -7,7 +7,7 @@ import { decodeValue } from '../../base/codec/value-codec.ts';
 import { JobSubmissionError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import type { OperatorStateSnapshot, VertexSnapshot } from '../../protocol/snapshot.ts';
-import { readKeyed, readTimers } from '../../state/snapshot/read-keyed.ts';
+import { readBlocks, readTimers } from '../../state/snapshot/read-keyed.ts';
 import { openSnapshotData } from '../../storage/snapshot-data-reader.ts';
 import type { StorageIo } from '../../storage/storage-io.ts';
 import type { StoredSnapshot } from '../../storage/stored-snapshot.ts';
@@ -34,6 +34,18 @@ export async function* stateRows(
   snapshot: StoredSnapshot,
   name: string,
 ): AsyncGenerator<StateRow, void> {
+  for await (const rows of stateRowBatches(io, snapshot, name)) yield* rows;
+}
+
+/**
+ * As `stateRows`, some rows at a time: an asynchronous step a row would cost more than all else.
+ * A batch is to be gone through before the next is asked for.
+ */
+export async function* stateRowBatches(
+  io: StorageIo,
+  snapshot: StoredSnapshot,
+  name: string,
+): AsyncGenerator<Iterable<StateRow>, void> {
   const slash = name.lastIndexOf('/');
   if (slash <= 0) throw invalid(`--state ${name}: write UID/NAME, an operator and its state`);
   const operator = findOperator(snapshot, name.slice(0, slash));
@@ -52,7 +64,7 @@ export async function* stateRows(
     yield* timerRows(place, vertex, operator);
   } else if (stateName === ENUMERATOR && operator.enumeratorBytes !== null) {
     const coordinator = metadata.coordinators.find((one) => one.operatorId === operator.id)!;
-    yield { value: decodeValue(coordinator.bytes) };
+    yield [{ value: decodeValue(coordinator.bytes) }];
   } else {
     throw unknownState(operator, stateName);
   }
@@ -69,23 +81,32 @@ async function* keyedRows(
   place: SnapshotPlace,
   vertex: VertexSnapshot,
   { operator, stateName }: Wanted,
-): AsyncGenerator<StateRow, void> {
-  for (const part of partsWithData(vertex, operator)) {
+): AsyncGenerator<Iterable<StateRow>, void> {
+  for (const { data, operator: snapshot } of partsWithData(vertex, operator)) {
+    const index = snapshot.keyed?.states.findIndex(({ name }) => name === stateName) ?? -1;
+    if (index < 0) continue;
     const range = [0, vertex.maxParallelism - 1] as const;
-    for await (const { key, states } of readKeyed(place, part.data, part.operator, range))
-      if (Object.hasOwn(states, stateName)) yield { key, value: states[stateName] };
+    for await (const { entries } of readBlocks(place, { data, snapshot }, 'blocks', range))
+      yield rowsOf(entries, index);
   }
+}
+
+/** An entry is a key, then index and content of each state in turn. */
+function* rowsOf(entries: Iterable<readonly unknown[]>, index: number): Generator<StateRow, void> {
+  for (const parts of entries)
+    for (let i = 1; i < parts.length; i += 2)
+      if (parts[i] === index) yield { key: parts[0], value: parts[i + 1] };
 }
 
 async function* timerRows(
   place: SnapshotPlace,
   vertex: VertexSnapshot,
   operator: OperatorFacts,
-): AsyncGenerator<StateRow, void> {
+): AsyncGenerator<Iterable<StateRow>, void> {
   for (const part of partsWithData(vertex, operator)) {
     const range = [0, vertex.maxParallelism - 1] as const;
     const timers = readTimers(place, part.data, part.operator, range);
-    for await (const { key, domain, timestamp } of timers) yield { key, domain, timestamp };
+    for await (const { key, domain, timestamp } of timers) yield [{ key, domain, timestamp }];
   }
 }
 
@@ -93,7 +114,7 @@ async function* operatorRows(
   place: SnapshotPlace,
   vertex: VertexSnapshot,
   { operator, stateName }: Wanted,
-): AsyncGenerator<StateRow, void> {
+): AsyncGenerator<Iterable<StateRow>, void> {
   for (const part of partsWithData(vertex, operator)) {
     const state = part.operator.operatorStates.find(({ name }) => name === stateName);
     if (state === undefined || state.items.length === 0) continue;
@@ -101,7 +122,7 @@ async function* operatorRows(
     try {
       for (const item of state.items) {
         const value = decodeValue(await reader.read(item));
-        yield operatorRow(state.mode, value, part.subtask.subtask);
+        yield [operatorRow(state.mode, value, part.subtask.subtask)];
       }
     } finally {
       await reader.close();
