@@ -1,4 +1,4 @@
-/** A job between the ends that its arguments name: what the planner says of it is proven by kills. */
+/** A job between the ends that its arguments name: kills prove what the planner says of it. */
 import { job, lines, socketSource, type } from '@weir/core';
 import type { Job } from '@weir/core';
 import { kafkaSink, kafkaSource, text } from '@weir/kafka';
