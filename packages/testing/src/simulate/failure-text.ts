@@ -13,7 +13,7 @@ const LINE_MAX = 92;
 
 const SUMMARIES: Readonly<Record<SimulationFinding, string>> = {
   'wrong-result': 'other results than without failure',
-  'not-deterministic': 'not deterministic: two runs without any failure gave different results',
+  'not-deterministic': 'not deterministic: two equal runs gave different results',
   'depends-on-parallelism': 'other results at another parallelism, without any failure',
   'depends-on-order':
     'other results when records and watermarks come in another order, without any failure',

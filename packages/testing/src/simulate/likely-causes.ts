@@ -28,6 +28,9 @@ const ORDER =
   'records of several subtasks, splits or inputs reach an operator in any order, and watermarks, ' +
   'which fire timers, come at any moment between them: make the result independent of it, or ' +
   'compare only what counts (view)';
+const UNSEEN =
+  'randomness or time that the simulation cannot hold, such as that of node:crypto, or something ' +
+  'outside that a function waits for, makes each run another one';
 const PROCESSING_TIME =
   'a result made of the wall clock (ctx.currentProcessingTime, processing-time timers) or of ' +
   'randomness that the simulation cannot see is another one in each run: use event time ' +
@@ -37,7 +40,7 @@ export function likelyCauses({ finding, outcome, uses, keepsState }: Evidence): 
   const clock = uses.length === 0 ? [] : [ambientCause(uses)];
   switch (finding) {
     case 'not-deterministic':
-      if (keepsState === true) return [MODULE, ...clock];
+      if (keepsState === true) return [MODULE, UNSEEN, ...clock];
       return clock.length > 0 ? clock : [PROCESSING_TIME];
     case 'depends-on-parallelism':
       return [...clock, PARALLEL_VARIABLE, ORDER];

@@ -10,7 +10,7 @@ import {
   type,
   valueState,
 } from '@weir/core';
-import type { DataStream, Job, SingleOutputStreamOperator } from '@weir/core';
+import type { DataStream, Job, RuntimeContext, SingleOutputStreamOperator } from '@weir/core';
 import { simulate } from './simulate.ts';
 import { SimulationError } from './simulation-error.ts';
 import type { SimulateOptions } from './simulate-options.ts';
@@ -179,6 +179,29 @@ test('a variable at the top of the module is found by two runs in one process', 
   const { failure } = await failureOf(numbered, { input: INPUT });
   assert.equal(failure.finding, 'not-deterministic');
   assert.match(failure.causes[0] ?? '', /a variable outside of the function given to job/);
+});
+
+test('a failing schedule that goes otherwise the second time is told apart', async () => {
+  // Shows after a restart alone.
+  let serial = 0;
+  const moody = job('moody', (env) => {
+    let isRestarted = false;
+    env
+      .fromCollection(ORDERS, { uid: 'orders' })
+      .map({
+        open({ attemptNumber }: RuntimeContext) {
+          isRestarted = attemptNumber > 0;
+        },
+        map: (order: Order) => ({ ...order, serial: isRestarted ? ++serial : 0 }),
+      })
+      .uid('moods')
+      .sinkTo(fileSink({ path: 'out', format: ndjson<object>() }))
+      .uid('out');
+  });
+  const { failure } = await failureOf(moody, { parallelism: 1, faults: ['thread'] });
+  assert.equal(failure.finding, 'not-deterministic');
+  assert.ok(failure.story.length > 0 && failure.seed !== null);
+  assert.match(failure.causes.join(), /randomness or time that the simulation cannot hold/);
 });
 
 test('a result that another parallelism changes is found without any failure', async () => {

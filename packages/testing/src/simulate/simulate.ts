@@ -192,16 +192,26 @@ class Simulation {
     };
     const run = (plan: RunPlan): Promise<RunOutcome> => runOnce(this.#subject, plan);
     const shortest = await shrink({ outcome, failure: wrong }, run, sameKind);
-    const { faults, parallelisms } = shortest.outcome.plan;
-    const withoutFault = parallelisms.every((one) => one === 1)
-      ? 'depends-on-order'
-      : 'depends-on-parallelism';
-    return this.#error(faults.length > 0 ? 'wrong-result' : withoutFault, {
+    const found = {
       ...shortest.failure,
       outcome: shortest.outcome,
       seed: outcome.plan.seed,
       tried: shortest.tried,
-    });
+    };
+    if (await this.#isOtherEachTime(shortest.outcome))
+      return this.#error('not-deterministic', { ...found, keepsState: true });
+    const { faults, parallelisms } = shortest.outcome.plan;
+    const withoutFault = parallelisms.every((one) => one === 1)
+      ? 'depends-on-order'
+      : 'depends-on-parallelism';
+    return this.#error(faults.length > 0 ? 'wrong-result' : withoutFault, found);
+  }
+
+  /** Whether a schedule gives other results when it is run once more. */
+  async #isOtherEachTime({ plan, problem, outputs }: RunOutcome): Promise<boolean> {
+    const again = await runOnce(this.#subject, plan);
+    if (again.problem?.kind !== problem?.kind) return true;
+    return problem === null && compareRun(this.#sinks, outputs, again.outputs).length > 0;
   }
 
   /** `finding`: where only results differ; else the problem says what it is. */

@@ -4,7 +4,7 @@ import type { OutputDifference } from './compare-outputs.ts';
 
 /**
  * `wrong-result`: after faults, other results than without · `not-deterministic`: other results in
- * two runs without any failure · `depends-on-parallelism`: other results at another parallelism,
+ * two runs of one schedule · `depends-on-parallelism`: other results at another parallelism,
  * without any failure · `depends-on-order`: the same, when records and watermarks come in another
  * order · `unexpected-result`: without failure, other results than `expect` says ·
  * `job-failed`: the job failed and could not go on · `job-not-finished`: it did not come to its end
