@@ -4,6 +4,8 @@
  *   --list                     the scenarios: ways to draw a schedule
  *   --scenario NAME            default: random
  *   --seeds N [--first S]      N schedules, from seed S on
+ *     [--fresh]                from a seed that this commit begins with
+ *     [--seconds N]            begin none after so long
  *   --seed N [--trace]         one schedule, with all that happened
  *   --seed N --shrink          its failure with as few faults as it needs
  *   --seed N --every-event     once for each of its events, with a fault there
@@ -17,11 +19,10 @@
  *     [--quick]                each only until a seed has found it
  *   --threads N                default 2
  */
-import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { PLANTED_BUGS } from '../../packages/simulation/src/bugs/planted-bugs.ts';
 import type { Fault } from '../../packages/simulation/src/faults/fault-plan.ts';
-import type { Batch, BatchResult, Failure } from '../../packages/simulation/src/scenarios/batch.ts';
+import type { Batch, BatchResult } from '../../packages/simulation/src/scenarios/batch.ts';
 import { explore } from '../../packages/simulation/src/scenarios/exhaustive/explore.ts';
 import { faultAtEveryEvent } from '../../packages/simulation/src/scenarios/every-event.ts';
 import { scenarioNamed, SCENARIOS } from '../../packages/simulation/src/scenarios/scenarios.ts';
@@ -29,12 +30,12 @@ import { shrink } from '../../packages/simulation/src/scenarios/shrink.ts';
 import { runSchedule } from '../../packages/simulation/src/scenarios/simulate.ts';
 import type { ScheduleResult } from '../../packages/simulation/src/scenarios/simulate.ts';
 import { runBatches } from './pool.ts';
+import { freshSeed, runSeeds } from './run-seeds.ts';
 
 const BATCH = 50;
 /** A bug is left after the batch that found it. */
 const QUICK_BATCH = 5;
 const MESSAGE_MAX = 600;
-const REPORTED_MAX = 10;
 
 const { values } = parseArgs({
   options: {
@@ -42,6 +43,8 @@ const { values } = parseArgs({
     scenario: { type: 'string', default: 'random' },
     seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
+    fresh: { type: 'boolean', default: false },
+    seconds: { type: 'string' },
     seed: { type: 'string' },
     threads: { type: 'string', default: '2' },
     trace: { type: 'boolean', default: false },
@@ -79,66 +82,6 @@ function show(result: ScheduleResult): void {
   console.log(`faults: ${JSON.stringify(faults)}`);
   for (const sequence of sequences) console.log(`at its moment: ${JSON.stringify(sequence)}`);
   console.log(`${values.scenario}, seed ${result.seed}: ${result.failure ?? 'no failure'}`);
-}
-
-function again(scenario: string, seed: number): string {
-  return `npm run sim -- --scenario ${scenario} --seed ${seed}`;
-}
-
-async function report({ scenario, seed, message, trace }: Failure): Promise<void> {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' });
-  console.log(
-    `${scenario}, seed ${seed}, commit ${commit.trim()}: ${message.slice(0, MESSAGE_MAX)}`,
-  );
-  if (trace.length > 0) console.log(`the last ${trace.length} events:\n${trace.join('\n')}`);
-  const shortest = await shrink({ seed, scenario: scenarioNamed(scenario) });
-  if (shortest !== null) {
-    const { faults, sequences } = shortest.plan;
-    console.log(`with as few faults as it needs: ${JSON.stringify({ faults, sequences })}`);
-  }
-  console.log(`  again: ${again(scenario, seed)} --trace`);
-}
-
-async function runSeeds(first: number, count: number): Promise<number> {
-  const startedAt = performance.now();
-  const sums = { replayed: 0, failures: 0, events: 0, kills: 0, checkpoints: 0, restores: 0 };
-  const moments = { hits: 0, hitsLast: 0, savepoints: 0, startsFromSavepoint: 0 };
-  const failures: Failure[] = [];
-  const done = (_batch: Batch, result: BatchResult): void => {
-    failures.push(...result.failures);
-    moments.hits += result.hits;
-    moments.hitsLast += result.hitsLast;
-    moments.savepoints += result.savepoints;
-    moments.startsFromSavepoint += result.startsFromSavepoint;
-    sums.failures += result.failures.length;
-    sums.replayed += result.replayed;
-    sums.events += result.events;
-    sums.kills += result.kills;
-    sums.checkpoints += result.checkpoints;
-    sums.restores += result.restores;
-  };
-  await runBatches(batches(first, count, null), Number(values.threads), { done });
-  const seconds = (performance.now() - startedAt) / 1000;
-  const each = (sum: number): string => (sum / count).toFixed(1);
-  console.log(
-    `${count} schedules (seeds ${first} to ${first + count - 1}) in ${seconds.toFixed(0)} s, ` +
-      `${(count / seconds).toFixed(0)} a second on ${values.threads} threads; ` +
-      `${sums.failures} failures; ${sums.replayed} replayed alike; a schedule has ` +
-      `${each(sums.events)} events, ${each(sums.kills)} kills, ${each(sums.checkpoints)} ` +
-      `checkpoints, ${each(sums.restores)} resumes`,
-  );
-  if (moments.hits > 0)
-    console.log(
-      `${values.scenario}: moment hit in ${moments.hits} of ${count} schedules, the last one in ` +
-        String(moments.hitsLast),
-    );
-  if (moments.savepoints > 0)
-    console.log(
-      `${values.scenario}: ${moments.savepoints} savepoints, ${moments.startsFromSavepoint} ` +
-        'starts from one',
-    );
-  for (const failure of failures.slice(0, REPORTED_MAX)) await report(failure);
-  return sums.failures;
 }
 
 async function runBugs(first: number, count: number): Promise<number> {
@@ -225,8 +168,13 @@ async function main(): Promise<number> {
   }
   const count = Number(values.seeds ?? (values.bugs ? 500 : 100));
   if (values.exhaustive) return runExhaustive();
-  if (values.bugs) return runBugs(Number(values.first), count);
-  if (values.seed === undefined) return runSeeds(Number(values.first), count);
+  const first = values.fresh ? freshSeed() : Number(values.first);
+  if (values.bugs) return runBugs(first, count);
+  if (values.seed === undefined)
+    return runSeeds(batches(first, count, null), {
+      threads: Number(values.threads),
+      seconds: Number(values.seconds ?? Infinity),
+    });
   return values['every-event'] ? runEveryEvent(Number(values.seed)) : runOne(Number(values.seed));
 }
 

@@ -13,6 +13,8 @@ export interface Ended {
 export interface CommandOptions {
   readonly cwd: string;
   readonly limitMs: number;
+  /** Is told standard output as it comes. */
+  readonly told?: (text: string) => void;
 }
 
 /** The program is the Node that runs this, so that a test never depends on a machine's own. */
@@ -28,7 +30,10 @@ export function runNode(args: readonly string[], options: CommandOptions): Promi
       timedOut = true;
       child.kill('SIGKILL');
     }, options.limitMs);
-    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stdout.on('data', (chunk: Buffer) => {
+      output.push(chunk);
+      options.told?.(chunk.toString());
+    });
     child.stderr.on('data', (chunk: Buffer) => output.push(chunk));
     child.on('error', reject);
     child.on('close', (code) => {

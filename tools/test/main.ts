@@ -1,12 +1,13 @@
 /**
  * The one test command: `npm test` runs everything, `npm test -- PART…` only the parts named
- * (checks, ledger, unit, integration, processes, kafka, postgres). Quiet about what passes, full
- * about what fails; the last line is always `N passed, N failed`. Exit code 1 on any failure.
+ * (checks, ledger, unit, simulation, integration, processes, kafka, postgres, schedules). Quiet
+ * about what passes, full about what fails; the last line is always `N passed, N failed`. Exit code 1 on any failure.
  */
 import { fileURLToPath } from 'node:url';
 import { ledgerOutcome, tidyOutcomes, toolOutcomes } from './checks.ts';
 import { GROUPS, runGroup } from './groups.ts';
 import { totalLine } from './outcome.ts';
+import { scheduleOutcome } from './schedules.ts';
 import type { Outcome } from './outcome.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, () => Promise<Outcome[]>>> = {
       },
     ]),
   ),
+  schedules: async () => [await scheduleOutcome(root)],
   ledger: async () => [ledgerOutcome(root)],
 };
 
