@@ -86,13 +86,18 @@ function losesMessages(fault: Fault): boolean {
   return fault.type === 'messages' && fault.loss > 0;
 }
 
-export function isZombie(fault: Fault): boolean {
+function isZombie(fault: Fault): boolean {
   return fault.type === 'pause' && fault.looksDead;
 }
 
 /** Whether a process may stand still in it, be replaced, and go on. */
-export function hasZombies({ faults, sequences }: SchedulePlan): boolean {
-  return [...faults, ...sequences.flat().flatMap((step) => step.faults)].some(isZombie);
+export function hasZombies(plan: SchedulePlan): boolean {
+  return allFaults(plan).some(isZombie);
+}
+
+function allFaults({ faults, sequences, atEvent }: SchedulePlan): readonly Fault[] {
+  const atMoments = sequences.flat().flatMap((step) => step.faults);
+  return [...faults, ...atMoments, ...(atEvent?.faults ?? [])];
 }
 
 /** For what only the outer system can show. */

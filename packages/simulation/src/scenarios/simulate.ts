@@ -8,7 +8,9 @@ import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
 import { checkOutput } from '../checks/check-output.ts';
 import { CutCheck } from '../checks/cut-check.ts';
 import { ProtocolObserver } from '../checks/protocol-observer.ts';
+import { leftFiles } from '../checks/left-files.ts';
 import { Machine } from '../engine/machine.ts';
+import { DATA_DIRECTORY } from '../engine/simulated-process.ts';
 import { Supervisor } from '../engine/supervisor.ts';
 import { injectFaults, injectNow } from '../faults/inject.ts';
 import type { Fault } from '../faults/fault-plan.ts';
@@ -215,6 +217,7 @@ class Schedule {
     if (violation !== null) return violation;
     if (!this.#supervisor.isFinished) return this.#stuck(how === 'late' ? 'late' : 'stuck');
     await this.#story?.end();
+    await this.#checkLeftFiles();
     await checkOutput({
       world,
       job: this.#plan.job,
@@ -226,6 +229,19 @@ class Schedule {
       kafka: this.#kafka,
     });
     return world.violation?.message ?? null;
+  }
+
+  async #checkLeftFiles(): Promise<void> {
+    const left = await leftFiles({
+      disk: this.#machine.disk,
+      dataDirectory: DATA_DIRECTORY,
+      clock: this.#machine.clockOf(new Life('checks', 0)),
+      random: this.#world.random('checks'),
+    });
+    this.#world.check(
+      left.length === 0,
+      () => `nothing refers to ${left.join(', ')}, although the job has finished`,
+    );
   }
 
   /** Nobody has said a word for longer than any time-out takes: only timers go on. */

@@ -1,0 +1,33 @@
+/**
+ * Files that are left when a job has finished, though nothing refers to them: neither the job's
+ * record nor a checkpoint that it names. They would stay for ever. (What a death leaves of an append
+ * to the job's log stays too when it comes after the last one: the next claim removes it.)
+ */
+import type { Clock } from '@weir/core/internal/base/clock';
+import type { Random } from '@weir/core/internal/base/random';
+import { JobStore } from '@weir/core/internal/storage/job-store';
+import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
+import { filesBelow } from './check-output.ts';
+
+export interface LeftFilesOptions {
+  readonly disk: MemoryFileSystem;
+  readonly dataDirectory: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export async function leftFiles(options: LeftFilesOptions): Promise<readonly string[]> {
+  const { disk, dataDirectory, clock, random } = options;
+  const store = new JobStore({ fileSystem: disk, clock, random }, dataDirectory);
+  const kept: string[] = [];
+  for (const jobId of await store.list()) {
+    const entry = await store.open(jobId).read();
+    for (const { directory } of entry?.record.completed ?? []) kept.push(`${directory}/`);
+  }
+  const files = await filesBelow(disk, dataDirectory);
+  return files.filter((path) =>
+    path.startsWith(`${dataDirectory}/jobs/`)
+      ? !/\.record$|\/\.append-[0-9a-f]+$/.test(path)
+      : !kept.some((directory) => path.startsWith(directory)),
+  );
+}
