@@ -1,5 +1,4 @@
 /** Mistakes in barriers, channels, acknowledgements and recovery. */
-import { isSameAttempt } from '@weir/core/internal/base/ids';
 import { CheckpointShell } from '@weir/core/internal/jobmanager/checkpoint-shell';
 import { SourceCoordinator } from '@weir/core/internal/jobmanager/source-coordinator';
 import { InputChannel } from '@weir/core/internal/network/input-channel';
@@ -23,28 +22,6 @@ export const coordinatorBugs: readonly PlantedBug[] = [
       substituteGetter(PendingCheckpoint.prototype, 'isFullyAcknowledged', function () {
         return this.missing.length <= 1;
       }),
-  },
-  {
-    name: 'acknowledgement of a stale attempt counted',
-    plant: () =>
-      substituteMethod(
-        PendingCheckpoint.prototype,
-        'acknowledge',
-        (original) =>
-          function (this: PendingCheckpoint, acknowledgement) {
-            const { execution, snapshot } = acknowledgement;
-            const present = this.plan.tasksToWaitFor.find(
-              (it) => it.vertexId === execution.vertexId && it.subtask === execution.subtask,
-            );
-            if (present === undefined || isSameAttempt(present.attempt, execution.attempt))
-              return original.call(this, acknowledgement);
-            return original.call(this, {
-              ...acknowledgement,
-              execution: present,
-              snapshot: { ...snapshot, attempt: present.attempt },
-            });
-          },
-      ),
   },
   {
     name: 'barrier not sent to one channel',

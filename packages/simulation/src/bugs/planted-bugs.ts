@@ -4,10 +4,13 @@
  */
 import { coordinatorBugs } from './coordinator-bugs.ts';
 import { kafkaBugs } from './kafka-bugs.ts';
+import { networkBugs } from './network-bugs.ts';
+import { recoveryBugs } from './recovery-bugs.ts';
 import { savepointBugs } from './savepoint-bugs.ts';
 import { sinkBugs } from './sink-bugs.ts';
 import { stateBugs } from './state-bugs.ts';
 import { storageBugs } from './storage-bugs.ts';
+import { taskBugs } from './task-bugs.ts';
 
 export interface PlantedBug {
   readonly name: string;
@@ -19,6 +22,9 @@ export interface PlantedBug {
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...coordinatorBugs,
+  ...networkBugs,
+  ...taskBugs,
+  ...recoveryBugs,
   ...stateBugs,
   ...sinkBugs,
   ...storageBugs,

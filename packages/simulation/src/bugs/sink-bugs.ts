@@ -1,11 +1,15 @@
 /** Mistakes in what sinks promise, commit and give up. */
+import { FileSourceReader } from '@weir/core/internal/connectors/files/file-source-reader';
+import { SplitReader } from '@weir/core/internal/connectors/files/split-reader';
 import { FileCommitter } from '@weir/core/internal/connectors/parts/file-committer';
+import { FileSinkWriter } from '@weir/core/internal/connectors/parts/file-writer';
 import { PartFile } from '@weir/core/internal/connectors/parts/part-file';
 import { HeapOperatorListState } from '@weir/core/internal/state/operator/operator-list-state';
 import { SinkOperator } from '@weir/core/internal/taskmanager/operators/sink';
 import { Task } from '@weir/core/internal/taskmanager/task/task';
 import { TransactionCommitter, TransactionWriter } from '../jobs/transaction-sink.ts';
 import type { Committable } from '../jobs/transaction-sink.ts';
+import { SimulatedFileSystem } from '../world/simulated-file-system.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { substituteMethod } from './substitute.ts';
 
@@ -146,6 +150,79 @@ export const sinkBugs: readonly PlantedBug[] = [
           function (this: PartFile) {
             this.flush();
             return Promise.resolve();
+          },
+      ),
+  },
+  {
+    name: 'part file published with what came after the checkpoint',
+    plant: () =>
+      substituteMethod(SimulatedFileSystem.prototype, 'truncate', () => () => Promise.resolve()),
+  },
+  {
+    name: 'part files that are open not in the snapshot',
+    plant: () =>
+      substituteMethod(
+        FileSinkWriter.prototype,
+        'prepareCommit',
+        (original) =>
+          function (this: FileSinkWriter<unknown>, options) {
+            const prepared = original.call(this, options);
+            const writerStates = prepared.writerStates.map((state) => ({ ...state, open: [] }));
+            return { ...prepared, writerStates };
+          },
+      ),
+  },
+  {
+    name: 'last of several part files not promised',
+    plant: () =>
+      substituteMethod(
+        FileSinkWriter.prototype,
+        'prepareCommit',
+        (original) =>
+          function (this: FileSinkWriter<unknown>, options) {
+            const prepared = original.call(this, options);
+            const committables =
+              prepared.committables.length > 1
+                ? prepared.committables.slice(0, -1)
+                : prepared.committables;
+            return { ...prepared, committables };
+          },
+      ),
+  },
+  {
+    name: 'part files open at the checkpoint not finished by recovery',
+    plant: () =>
+      substituteMethod(
+        FileCommitter.prototype,
+        'recover',
+        (original) =>
+          async function (this: FileCommitter, recovery) {
+            await original.call(this, { ...recovery, writerStates: [] });
+          },
+      ),
+  },
+  {
+    name: 'splits that wait in a reader not in the snapshot',
+    plant: () =>
+      substituteMethod(
+        FileSourceReader.prototype,
+        'snapshotState',
+        (original) =>
+          function (this: FileSourceReader<unknown>) {
+            return original.call(this).slice(0, 1);
+          },
+      ),
+  },
+  {
+    name: 'position in a file behind the line that is being read',
+    plant: () =>
+      substituteMethod(
+        SplitReader.prototype,
+        'snapshot',
+        (original) =>
+          function (this: SplitReader<unknown>) {
+            const split = original.call(this);
+            return { ...split, position: split.position === null ? null : split.position + 1 };
           },
       ),
   },

@@ -95,4 +95,78 @@ export const storageBugs: readonly PlantedBug[] = [
           },
       ),
   },
+  {
+    name: 'metadata published before the data is durable',
+    plant: () => {
+      const waiting: (() => Promise<void>)[] = [];
+      const undoCreate = substituteMethod(
+        SimulatedFileSystem.prototype,
+        'create',
+        (original) =>
+          async function (this: SimulatedFileSystem, path, options) {
+            const writer = await original.call(this, path, options);
+            if (!path.endsWith('.data')) return writer;
+            const sync = (): Promise<void> => {
+              waiting.push(() => writer.sync());
+              return Promise.resolve();
+            };
+            return { ...writer, sync };
+          },
+      );
+      const undoRename = substituteMethod(
+        SimulatedFileSystem.prototype,
+        'rename',
+        (original) =>
+          async function (this: SimulatedFileSystem, from, to) {
+            await original.call(this, from, to);
+            for (const sync of waiting.splice(0)) sync().catch(() => undefined);
+          },
+      );
+      return () => {
+        undoCreate();
+        undoRename();
+      };
+    },
+  },
+  {
+    name: 'metadata not synced',
+    plant: () => withoutSync((path) => path.endsWith('.metadata.inprogress')),
+  },
+  {
+    name: 'record of the job not synced',
+    plant: () => withoutSync((path) => path.includes('/.append-')),
+  },
+  {
+    name: 'clean-up ignores what a newer leader has begun',
+    plant: () =>
+      substituteMethod(
+        FileCheckpointStorage.prototype,
+        'cleanUp',
+        (original) =>
+          function (this: FileCheckpointStorage, options) {
+            return original.call(this, { ...options, below: Infinity });
+          },
+      ),
+  },
+  {
+    name: 'files of checkpoints that are not needed any more stay',
+    plant: () =>
+      substituteMethod(
+        FileCheckpointStorage.prototype,
+        'discard',
+        () => () => Promise.resolve({ foreign: [] }),
+      ),
+  },
 ];
+
+function withoutSync(isMeant: (path: string) => boolean): () => void {
+  return substituteMethod(
+    SimulatedFileSystem.prototype,
+    'create',
+    (original) =>
+      async function (this: SimulatedFileSystem, path, options) {
+        const writer = await original.call(this, path, options);
+        return isMeant(path) ? { ...writer, sync: () => Promise.resolve() } : writer;
+      },
+  );
+}

@@ -30,6 +30,7 @@ export interface CutCheckOptions {
   readonly outputDirectory: string;
   /** Barriers are aligned. */
   readonly isAligned: boolean;
+  readonly keepsEventTime: boolean;
   /** Results are published but once. */
   readonly exactlyOnce: boolean;
 }
@@ -93,7 +94,8 @@ export class CutCheck {
     const inputs = inputsOf(spec, streams);
     const state = contents.operators.get(spec.name);
     if (state === undefined) return countOperator(spec, inputs);
-    const fault = checkState(spec, inputs, { state, isExact: this.#options.isAligned });
+    const { isAligned: isExact, keepsEventTime } = this.#options;
+    const fault = checkState(spec, inputs, { state, isExact, keepsEventTime });
     if (fault !== null)
       this.#options.world.violated(
         `checkpoint ${checkpointId} is no cut: ${spec.kind} ${spec.name} ${fault}`,

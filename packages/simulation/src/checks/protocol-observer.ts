@@ -42,6 +42,8 @@ export class ProtocolObserver {
   readonly #complete = new Set<number>();
   /** Complete or failed. */
   readonly #ended = new Set<number>();
+  /** Tasks were told that these are aborted. */
+  readonly #aborted = new Set<number>();
   readonly #directories = new Map<number, string>();
   /** Savepoints that do not stop the job: nobody may rely on them. */
   readonly #savepoints = new Set<number>();
@@ -52,6 +54,8 @@ export class ProtocolObserver {
   #epoch = 0;
   /** When a message last went between JobManager and tasks, reports of numbers aside. */
   lastMessageAt = 0;
+  /** World time at which the present run began. */
+  runStartedAt = 0;
   restoredCount = 0;
   completedCount = 0;
   /** Called when a checkpoint of the present leader is complete. */
@@ -70,6 +74,7 @@ export class ProtocolObserver {
     if (epoch < this.#epoch) return;
     this.#world.check(epoch > this.#epoch, () => `two leaders have claimed epoch ${epoch}`);
     this.#epoch = epoch;
+    this.runStartedAt = this.#world.now;
     this.#isDurable = storage.constructor.name === 'FileCheckpointStorage';
     this.#tasks = new Map();
     this.#acknowledged = new Map();
@@ -115,6 +120,17 @@ export class ProtocolObserver {
       );
       this.#highestId = Math.max(this.#highestId, checkpointId);
       this.#acknowledged.set(checkpointId, new Map());
+      return;
+    }
+    if (message.type === 'notifyCheckpointAborted') {
+      const { epoch } = message.execution.attempt;
+      if (epoch !== this.#epoch) return;
+      const { checkpointId } = message;
+      this.#aborted.add(checkpointId);
+      this.#world.check(
+        !this.#isOnDisk(checkpointId),
+        () => `checkpoint ${checkpointId} is given up, and a restart would go on from it`,
+      );
       return;
     }
     if (message.type === 'notifyCheckpointComplete') {
@@ -197,6 +213,10 @@ export class ProtocolObserver {
       return;
     }
     if (directory !== '' && !isSavepoint) this.#directories.set(checkpointId, directory);
+    this.#world.check(
+      !this.#aborted.has(checkpointId),
+      () => `checkpoint ${checkpointId} is complete, and tasks were told that it is aborted`,
+    );
     for (const [key, task] of this.#tasks) {
       if (task.isFinished) continue;
       const attempt = this.#acknowledged.get(checkpointId)?.get(key);

@@ -23,6 +23,8 @@ export interface OperatorContents {
   readonly timers: TimerRow[];
   /** By name of state: the items of each subtask. */
   readonly lists: Map<string, (readonly unknown[])[]>;
+  /** The highest that a subtask has from its inputs. */
+  watermark: number;
   /** Some subtask had finished earlier: what it held is gone, and nobody needs it. */
   isPartial: boolean;
 }
@@ -42,8 +44,9 @@ export async function readContents(
   const stored = await readStoredSnapshot(env, directory);
   if (stored === null) throw new Error(`${directory} holds no snapshot`);
   for (const { handle, owner } of snapshotData(stored.metadata)) {
-    if (handle.kind !== 'file' || fileSystem.survives(handlePath(directory, handle)) !== null)
-      continue;
+    if (handle.kind !== 'file') continue;
+    const durable = fileSystem.survives(handlePath(directory, handle))?.byteLength ?? 0;
+    if (durable === handle.sizeBytes) continue;
     throw new Error(`a power failure would lose the data of ${owner}`);
   }
   const operators = new Map<string, OperatorContents>();
@@ -55,6 +58,8 @@ export async function readContents(
         const contents = operators.get(uid) ?? newContents();
         operators.set(uid, contents);
         contents.isPartial ||= isPartial;
+        const watermark = Math.min(...subtask.inputs.map((input) => input.watermark));
+        contents.watermark = Math.max(contents.watermark, watermark);
         await addOperator(env, contents, subtask, operator);
       }
   }
@@ -65,7 +70,7 @@ export async function readContents(
 }
 
 function newContents(): OperatorContents {
-  return { rows: [], timers: [], lists: new Map(), isPartial: false };
+  return { rows: [], timers: [], lists: new Map(), watermark: -Infinity, isPartial: false };
 }
 
 async function addOperator(

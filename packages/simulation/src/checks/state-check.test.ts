@@ -26,11 +26,11 @@ function specOf(kind: OperatorSpec['kind']): OperatorSpec {
 
 function contents(states: Readonly<Record<string, unknown>>): OperatorContents {
   const rows = [{ keyGroup: 0, key: 1, states }];
-  return { rows, timers: [], lists: new Map(), isPartial: false };
+  return { rows, timers: [], lists: new Map(), watermark: 5, isPartial: false };
 }
 
 function faultOf(kind: OperatorSpec['kind'], state: OperatorContents, isExact = true): unknown {
-  return checkState(specOf(kind), [INPUT], { state, isExact });
+  return checkState(specOf(kind), [INPUT], { state, isExact, keepsEventTime: true });
 }
 
 test('counted records are those before the barrier, no more and no fewer', () => {
@@ -57,6 +57,12 @@ test('a window that waits has its records and its timer', () => {
   assert.deepEqual([...(heldBack(specOf('window'), state).windows ?? [])], ['1 10']);
   const less = contents({ sums: new Map([[10, { count: 1, hash: sum.hash }]]) });
   assert.match(String(faultOf('window', less)), /1 records of window/);
+});
+
+test('a window that has ended lies below the watermark', () => {
+  const none = contents({});
+  assert.match(String(faultOf('window', none)), /has ended window 1 10, and its watermark is 5/);
+  assert.equal(faultOf('window', { ...none, watermark: 9 }), null);
 });
 
 test('what finished subtasks held cannot be said', () => {

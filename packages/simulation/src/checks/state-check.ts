@@ -14,6 +14,8 @@ export interface StoredState {
   readonly state: OperatorContents;
   /** Else there may be more in it, and never less. */
   readonly isExact: boolean;
+  /** Event time was never lost by a restore at another parallelism. */
+  readonly keepsEventTime: boolean;
 }
 
 /** What is wrong, or `null`. */
@@ -95,7 +97,7 @@ function checkTotals(
 function checkWindows(
   { size }: OperatorSpec,
   input: readonly Counted[],
-  { state, isExact }: StoredState,
+  { state, isExact, keepsEventTime }: StoredState,
 ): string | null {
   if (!isExact) return null;
   const expected = new Map<string, WindowSum>();
@@ -115,7 +117,11 @@ function checkWindows(
       if (wanted?.count !== sum.count || wanted.hash !== sum.hash)
         return `holds ${sum.count} records of window ${place}, of ${wanted?.count ?? 0}`;
       if (!timers.has(place)) return `holds window ${place} without a timer`;
+      expected.delete(place);
     }
+  for (const place of expected.keys())
+    if (keepsEventTime && Number(place.split(' ')[1]) - 1 > state.watermark)
+      return `has ended window ${place}, and its watermark is ${state.watermark}`;
   return timers.size === windows ? null : `has ${timers.size} timers for ${windows} windows`;
 }
 

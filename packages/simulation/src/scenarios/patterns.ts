@@ -18,6 +18,15 @@ const SECOND: Fault = { type: 'secondRun', at: 0 };
 const killSlot = (slot: number): Fault => ({ type: 'killSlot', at: 0, slot });
 const standsStill = (forMs: number): Fault => ({ type: 'pause', at: 0, forMs, looksDead: true });
 
+const notHeard = (slot: number, forMs: number): Fault => ({
+  type: 'partition',
+  at: 0,
+  forMs,
+  slot,
+  direction: 'from',
+});
+const silent = (forMs: number): Fault => ({ type: 'lostAnswers', at: 0, forMs, chance: 1 });
+
 function pick<T>(random: Random, values: readonly T[]): T {
   return values[random.int(values.length)] as T;
 }
@@ -156,7 +165,53 @@ const PATTERN_LIST: readonly Pattern[] = [
     ],
     change: (plan) => ({ ...plan, job: withoutFileSinks(plan.job) }),
   },
+  {
+    name: 'acknowledgements-of-the-dead',
+    about: 'some acknowledgements are held up while another thread dies and is replaced',
+    sequence: (random) => {
+      const slot = random.int(4);
+      return [
+        {
+          ...step('acknowledgement', 'before', notHeard(slot, 100 + random.int(600))),
+          nth: 1 + random.int(4),
+        },
+        step('acknowledgement', 'after', killSlot((slot + 1 + random.int(3)) % 4)),
+      ];
+    },
+    change: (plan) => ({ ...plan, settings: restartsAlways(plan.settings) }),
+  },
+  {
+    name: 'acknowledgements-too-late',
+    about: 'acknowledgements come when their checkpoint has expired',
+    sequence: (random) => [
+      {
+        ...step('trigger', 'after', notHeard(random.int(4), 900 + random.int(600))),
+        nth: 1 + random.int(6),
+      },
+      ...(random.int(2) === 0 ? [step('notification', 'after', death(random))] : []),
+    ],
+    change: (plan) => ({
+      ...plan,
+      settings: withSettings(plan.settings, { 'execution.checkpointing.timeout': 1000 }),
+    }),
+  },
+  {
+    name: 'disk-silent-in-publish',
+    about: 'the disk answers no more from the moment in which a checkpoint begins to exist',
+    sequence: (random) => [
+      {
+        ...step('published', pick(random, ['before', 'after']), silent(400 + random.int(1500))),
+        nth: 1 + random.int(3),
+      },
+      ...(random.int(2) === 0 ? [step('restart', 'before', death(random))] : []),
+    ],
+  },
 ];
+
+/** One of them, for schedules that have other faults as well. */
+export function drawSequence(random: Random): Sequence {
+  return pick(random, PATTERN_LIST).sequence(random);
+}
 
 /** Besides what the pattern does, now and then. */
 const BESIDES: readonly FaultType[] = ['kill', 'killSlot', 'fragile', 'clog', 'lostAnswers'];

@@ -1,7 +1,9 @@
 /** A way to draw schedules: what a seed means depends on the scenario it is drawn for. */
 import { checkpointsAfterFinish, drawSettings } from './draw-settings.ts';
-import type { Draw, SchedulePlan } from './plan.ts';
+import type { Random } from '@weir/core/internal/base/random';
+import { drawSequence } from './patterns.ts';
 import { drawPlan } from './plan.ts';
+import type { Draw, SchedulePlan } from './plan.ts';
 
 export interface Scenario {
   /** For `npm run sim -- --scenario NAME`. */
@@ -13,9 +15,14 @@ export interface Scenario {
 
 export const RANDOM: Scenario = {
   name: 'random',
-  about: 'random jobs under random faults',
-  draw: (draw) => drawPlan(draw),
+  about: 'random jobs under random faults, now and then at a moment that has been hard',
+  draw: (draw) => aimed(drawPlan(draw), draw('aim')),
 };
+
+/** Every third schedule has one of the patterns in it besides. */
+function aimed(plan: SchedulePlan, random: Random): SchedulePlan {
+  return random.int(3) > 0 ? plan : { ...plan, sequences: [drawSequence(random)] };
+}
 
 export const KAFKA: Scenario = {
   name: 'kafka',

@@ -7,6 +7,7 @@ import { fileSink } from '@weir/core/internal/connectors/file-sink';
 import { ndjson } from '@weir/core/internal/connectors/formats/ndjson';
 import { checkOutput } from '../checks/check-output.ts';
 import { CutCheck } from '../checks/cut-check.ts';
+import { LeftBehind } from '../checks/left-behind.ts';
 import { ProtocolObserver } from '../checks/protocol-observer.ts';
 import { leftFiles } from '../checks/left-files.ts';
 import { Machine } from '../engine/machine.ts';
@@ -113,30 +114,13 @@ class Schedule {
     const broker = this.#machine.clockOf(new Life('broker', 0));
     this.#kafka = new KafkaOutput(world, this.#outerMood, broker);
     if (!exactlyOnce) this.#outer.allowDuplicates();
-    const cuts = new CutCheck({
-      world,
-      job,
-      disk: this.#machine.disk,
-      outer: this.#outer,
-      outputDirectory: OUTPUT_DIRECTORY,
-      isAligned: settings.mode === 'EXACTLY_ONCE',
-      exactlyOnce,
-    });
-    const isDrained = plan.savepoint?.stop === 'drain';
-    this.#machine.observer.onCompleted = (checkpointId, directory) => {
-      // What a drained job has flushed is no cut through its input any more.
-      if (!isDrained) void cuts.check(checkpointId, directory);
-    };
+    this.#watchCheckpoints();
     this.#supervisor = new Supervisor({
       machine: this.#machine,
       job: buildJob(job, {
         random: world.random('user functions'),
         exactlyOnce,
-        keepsEventTime:
-          settings.mode === 'EXACTLY_ONCE' &&
-          new Set(parallelisms).size === 1 &&
-          plan.savepoint === null &&
-          !job.streams.some(hasIdleness),
+        keepsEventTime: keepsEventTime(plan),
         version: () => this.#story?.version ?? 1,
         fragility: () => this.#fragility.chance,
         violated: (message) => world.violated(message),
@@ -154,6 +138,35 @@ class Schedule {
             supervisor: this.#supervisor,
             outer: this.#outer,
           });
+  }
+
+  /** Looks at each checkpoint in the turn in which it completes. */
+  #watchCheckpoints(): void {
+    const { settings, job, faults, savepoint } = this.#plan;
+    const { exactlyOnce, configuration, mode } = settings;
+    const { disk, observer } = this.#machine;
+    const cuts = new CutCheck({
+      world: this.#world,
+      job,
+      disk,
+      outer: this.#outer,
+      outputDirectory: OUTPUT_DIRECTORY,
+      isAligned: mode === 'EXACTLY_ONCE',
+      keepsEventTime: keepsEventTime(this.#plan),
+      exactlyOnce,
+    });
+    const leftBehind = new LeftBehind({
+      world: this.#world,
+      disk,
+      faults,
+      directory: `${DATA_DIRECTORY}/checkpoints`,
+      retainedMax: configuration.get('execution.checkpointing.num-retained'),
+    });
+    observer.onCompleted = (checkpointId, directory) => {
+      if (isUndisturbed(this.#plan)) void leftBehind.whileRunning(observer.runStartedAt);
+      // What a drained job has flushed is no cut through its input any more.
+      if (savepoint?.stop !== 'drain') void cuts.check(checkpointId, directory);
+    };
   }
 
   async run(): Promise<ScheduleResult> {
@@ -295,6 +308,21 @@ class Schedule {
         return plainSink(name, this.#plain);
     }
   }
+}
+
+/** Watermarks are restored: parallelism stays, and nothing was left out as idle. */
+function keepsEventTime({ settings, parallelisms, savepoint, job }: SchedulePlan): boolean {
+  return (
+    settings.mode === 'EXACTLY_ONCE' &&
+    new Set(parallelisms).size === 1 &&
+    savepoint === null &&
+    !job.streams.some(hasIdleness)
+  );
+}
+
+/** Nothing happens but the faults of the plan, at their times. */
+function isUndisturbed({ sequences, atEvent, savepoint }: SchedulePlan): boolean {
+  return sequences.length === 0 && atEvent === null && savepoint === null;
 }
 
 function turnsBits({ type }: Fault): boolean {
