@@ -1,7 +1,7 @@
 /**
  * Files that are left when a job has finished, though nothing refers to them: neither the job's
- * record nor a checkpoint that it names. They would stay for ever. (What a death leaves of an append
- * to the job's log stays too when it comes after the last one: the next claim removes it.)
+ * record nor a checkpoint that it names. They would stay for ever. (What a death leaves of an
+ * append to the job's log stays too when it is the last one: the next claim removes it.)
  */
 import type { Clock } from '@weir/core/internal/base/clock';
 import type { Random } from '@weir/core/internal/base/random';

@@ -55,6 +55,8 @@ export class Machine {
   readonly messages: MessageMood = { loss: 0, duplication: 0, lateness: 0 };
   readonly partitions: Partitions = new Partitions();
   readonly #crashes: Random;
+  /** By slot, how much slower its disk is. */
+  readonly #slowSlots = new Map<number, number>();
 
   constructor({ world, moods, observer }: MachineOptions) {
     this.world = world;
@@ -68,9 +70,20 @@ export class Machine {
     return new SimulatedClock(this.world, life, { wall: this.wall, pace: this.moods.pace });
   }
 
-  fileSystemOf(life: Life): SimulatedFileSystem {
+  /** `slot`: of the thread that it is for; not given: the process itself. */
+  fileSystemOf(life: Life, slot?: number): SimulatedFileSystem {
     const { disk, moods } = this;
-    return new SimulatedFileSystem(this.world, life, { disk, mood: moods.disk });
+    return new SimulatedFileSystem(this.world, life, {
+      disk,
+      mood: moods.disk,
+      slowness: () => (slot === undefined ? 1 : (this.#slowSlots.get(slot) ?? 1)),
+    });
+  }
+
+  /** Until the result is called. */
+  slowDisk(slot: number, factor: number): () => void {
+    this.#slowSlots.set(slot, factor);
+    return () => this.#slowSlots.delete(slot);
   }
 
   linkOptions(name: string): LinkOptions {

@@ -124,7 +124,7 @@ export class SimulatedSlots {
         jobId,
         clock,
         random: world.random(`tasks ${name}`),
-        fileSystem: machine.fileSystemOf(life),
+        fileSystem: machine.fileSystemOf(life, slot),
         settings,
         logger,
         exchange,

@@ -44,6 +44,8 @@ export type Fault =
       readonly at: number;
       readonly forMs: number;
       readonly factor: number;
+      /** Of this thread's disk only. */
+      readonly slot?: number;
     }
   | {
       readonly type: 'diskErrors';

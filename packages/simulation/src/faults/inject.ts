@@ -61,6 +61,7 @@ function carryOut(fault: Fault, targets: FaultTargets): (() => void) | null {
       };
     }
     case 'slowDisk':
+      if (fault.slot !== undefined) return machine.slowDisk(fault.slot, fault.factor);
       return whileSet(disk, 'slowness', fault.factor, 1);
     case 'diskErrors':
       return whileSet(disk, 'failure', fault.chance, 0);

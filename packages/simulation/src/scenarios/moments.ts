@@ -29,7 +29,7 @@ export interface Step {
   /** 1: the first such event since the step before; only before and after count. */
   readonly nth: number;
   readonly when: 'before' | 'after';
-  /** Carried out at once; their `at` means nothing. */
+  /** `at`: so long after the moment. */
   readonly faults: readonly Fault[];
 }
 
@@ -112,8 +112,11 @@ export class SequenceWatch {
     this.#at++;
     this.#seen = 0;
     this.#matches = this.#newMatches();
+    const targets = { ...this.#targets, healAt: Number.MAX_SAFE_INTEGER };
+    const { world } = targets.machine;
     for (const fault of step.faults)
-      injectNow(fault, { ...this.#targets, healAt: Number.MAX_SAFE_INTEGER });
+      if (fault.at === 0) injectNow(fault, targets);
+      else world.schedule(null, fault.at, `fault ${fault.type}`, () => injectNow(fault, targets));
   }
 
   #newMatches(): Matches | null {

@@ -38,6 +38,17 @@ function step(moment: Step['moment'], when: Step['when'], ...faults: readonly Fa
 /** One of the ways in which a process ends. */
 const death = (random: Random): Fault => pick(random, [KILL, KILL, POWER, SUSPEND]);
 
+/** Some of the threads, each cut off for a while that begins and ends at a time of its own. */
+function swizzle(random: Random): readonly Fault[] {
+  return Array.from({ length: 4 }, (_thread, slot): Fault => ({
+    type: 'partition',
+    at: 1 + random.int(80),
+    forMs: 20 + random.int(400),
+    slot,
+    direction: random.int(2) === 0 ? 'to' : 'from',
+  })).filter(() => random.int(3) > 0);
+}
+
 interface Pattern {
   readonly name: string;
   readonly about: string;
@@ -114,7 +125,21 @@ const PATTERN_LIST: readonly Pattern[] = [
     ],
   },
   {
-    name: 'slow-disk-in-checkpoint',
+    name: 'swizzle-clog',
+    about:
+      'threads are cut off one after the other in a checkpoint, and come back in another order',
+    sequence: (random) => [
+      step('trigger', 'after', ...swizzle(random)),
+      ...(random.int(2) === 0 ? [step('restore', 'after', ...swizzle(random))] : []),
+    ],
+    change: (plan, random) => ({
+      ...plan,
+      parallelisms: [2 + random.int(3)],
+      settings: withSettings(plan.settings, { 'execution.checkpointing.timeout': 2000 }),
+    }),
+  },
+  {
+    name: 'slow-disk-on-one',
     about: 'the disk of one thread, or of all, is slow from the first barrier on',
     sequence: (random) => [
       step('trigger', 'before', {
@@ -122,6 +147,7 @@ const PATTERN_LIST: readonly Pattern[] = [
         at: 0,
         forMs: 50 + random.int(500),
         factor: 50 + random.int(400),
+        ...(random.int(3) > 0 ? { slot: random.int(2) } : {}),
       }),
       ...(random.int(2) === 0 ? [step('acknowledgement', 'after', death(random))] : []),
     ],

@@ -38,17 +38,24 @@ export class SimulatedFileSystem implements FileSystem {
   readonly #life: Life;
   readonly #disk: MemoryFileSystem;
   readonly #mood: DiskMood;
+  readonly #slowness: () => number;
   readonly #random: Random;
 
   constructor(
     world: World,
     life: Life,
-    options: { readonly disk: MemoryFileSystem; readonly mood: DiskMood },
+    options: {
+      readonly disk: MemoryFileSystem;
+      readonly mood: DiskMood;
+      /** Factor on the time of every operation of this life. */
+      readonly slowness?: () => number;
+    },
   ) {
     this.#world = world;
     this.#life = life;
     this.#disk = options.disk;
     this.#mood = options.mood;
+    this.#slowness = options.slowness ?? ((): number => 1);
     this.#random = world.random(`disk ${life.name}`);
   }
 
@@ -120,7 +127,7 @@ export class SimulatedFileSystem implements FileSystem {
   #run<T>(operation: string, path: string, effect: () => Promise<T>): Promise<T> {
     const random = this.#random;
     const mood = this.#mood;
-    let delayMs = random.next() * 2 * mood.latencyMs;
+    let delayMs = random.next() * 2 * mood.latencyMs * this.#slowness();
     if (mood.slowness > 1 && random.int(20) === 0) delayMs *= mood.slowness;
     const fails = mood.failure > 0 && random.next() < mood.failure;
     const losesAnswer = mood.lostAnswer > 0 && random.next() < mood.lostAnswer;
