@@ -14,7 +14,12 @@ import { explainGuarantees, retentionWarnings } from '../graph/explain-guarantee
 import { createJobMaster } from '../jobmanager/create-job-master.ts';
 import type { JobMaster } from '../jobmanager/job-master.ts';
 import { askOuterSystems, withOuterFacts } from '../jobmanager/outer-facts.ts';
-import { prepareJob, requireSamePlan, withParallelism } from '../jobmanager/prepare-run.ts';
+import {
+  prepareJob,
+  rebuildJob,
+  requireSamePlan,
+  withParallelism,
+} from '../jobmanager/prepare-run.ts';
 import type { PreparedJob } from '../jobmanager/prepare-run.ts';
 import { watchRetention } from '../jobmanager/retention-watch.ts';
 import { openRunState } from '../jobmanager/run-state.ts';
@@ -230,7 +235,7 @@ function createSlots(options: RunOptions, { prepared, state, random }: Run): Slo
       stallWarningMs,
       buildJob: (printLine) => {
         const inputs = { arguments: options.arguments, configuration: given, printLine };
-        return prepareJob(options.job.job, inputs);
+        return rebuildJob(options.job.job, inputs, prepared);
       },
     });
   return new SlotThreads({

@@ -15,7 +15,7 @@ import { ThreadSignal } from '../network/thread-signal.ts';
 import { LocalFileSystem } from '../storage/local-file-system.ts';
 import { ActiveOperator } from '../taskmanager/operators/active-operator.ts';
 import { TaskExecutor } from '../taskmanager/task-executor.ts';
-import { prepareJob, requireSamePlan } from '../jobmanager/prepare-run.ts';
+import { prepareJob, rebuildJob, requireSamePlan } from '../jobmanager/prepare-run.ts';
 import { realClock } from './real-clock.ts';
 import { taskSettings } from '../taskmanager/task/task-settings.ts';
 import type {
@@ -68,7 +68,7 @@ async function run(data: SlotThreadData): Promise<void> {
       exchange,
       settings: taskSettings(first.configuration),
       active: new ActiveOperator(data.active),
-      buildJob: () => prepareJob(module.default, inputs),
+      buildJob: () => rebuildJob(module.default, inputs, first),
       send: (message) => post({ type: 'message', message }),
     },
     onIdle: () => {

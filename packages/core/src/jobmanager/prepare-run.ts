@@ -2,7 +2,7 @@
 import type { ArgumentValues } from '../api/job-arguments.ts';
 import { parseJobArguments } from '../api/job-arguments.ts';
 import { buildStreamGraph } from '../api/build-stream-graph.ts';
-import type { JobSettings } from '../api/build-stream-graph.ts';
+import type { BuiltJob as EvaluatedJob, JobSettings } from '../api/build-stream-graph.ts';
 import type { Job } from '../api/job.ts';
 import type { StreamGraph } from '../api/stream-graph.ts';
 import { Configuration } from '../base/configuration.ts';
@@ -42,16 +42,8 @@ export function withParallelism(base: Configuration, parallelism: number | null)
   return base.mergedWith(Configuration.of({ 'parallelism.default': parallelism }, '-p'));
 }
 
-/** Cheap enough to be done for every attempt: `build` runs anew each time. */
 export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
-  const args: ArgumentValues = parseJobArguments(inputs.arguments);
-  const { printLine, changeGraph } = inputs;
-  const { graph, settings } = buildStreamGraph(job, {
-    args,
-    configuration: inputs.configuration,
-    ...(printLine === undefined ? {} : { printLine }),
-    ...(changeGraph === undefined ? {} : { changeGraph }),
-  });
+  const { graph, settings } = evaluate(job, inputs);
   const { configuration } = settings;
   checkPublishing(graph, configuration.get('execution.checkpointing.interval') !== null);
   const guarantees = planGuarantees(graph, guaranteeSettings(configuration));
@@ -69,6 +61,44 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
     guarantees,
     warnings: [...settings.warnings, ...unreadArguments(settings), ...warnings],
   };
+}
+
+/**
+ * The job as it is known, with functions of its own: for another attempt, which shares nothing with
+ * the others. Its function runs anew, and must build the same graph.
+ */
+export function rebuildJob(job: Job, inputs: JobInputs, known: PreparedJob): PreparedJob {
+  const { graph } = evaluate(job, inputs);
+  if (!isSameGraph(graph, known.streamGraph)) throw planChanged(job.name, 'for another attempt');
+  return { ...known, streamGraph: graph };
+}
+
+function evaluate(job: Job, inputs: JobInputs): EvaluatedJob {
+  const args: ArgumentValues = parseJobArguments(inputs.arguments);
+  const { configuration, printLine, changeGraph } = inputs;
+  return buildStreamGraph(job, {
+    args,
+    configuration,
+    ...(printLine === undefined ? {} : { printLine }),
+    ...(changeGraph === undefined ? {} : { changeGraph }),
+  });
+}
+
+/** As far as can be seen for little: what is built is told apart by its names. */
+function isSameGraph(graph: StreamGraph, known: StreamGraph): boolean {
+  return (
+    graph.edges.length === known.edges.length &&
+    graph.nodes.length === known.nodes.length &&
+    graph.nodes.every(({ id, name, uid, spec }, index) => {
+      const other = known.nodes[index];
+      return (
+        id === other?.id &&
+        name === other.name &&
+        uid === other.uid &&
+        spec.type === other.spec.type
+      );
+    })
+  );
 }
 
 /** Options of `weir run` without which the job would begin with empty state. */
@@ -101,9 +131,13 @@ function unreadArguments({ argumentsRead, argumentsUnread }: JobSettings): reado
 /** The same job, evaluated again, must build the same graph. */
 export function requireSamePlan(jobGraph: JobGraph, planHash: string): void {
   if (jobGraph.planHash === planHash) return;
-  throw new JobSubmissionError(
-    `job "${jobGraph.jobName}" built another graph when it was evaluated again ` +
-      `(plan ${jobGraph.planHash.slice(0, 12)} instead of ${planHash.slice(0, 12)}): the job's ` +
+  const difference = `plan ${jobGraph.planHash.slice(0, 12)} instead of ${planHash.slice(0, 12)}`;
+  throw planChanged(jobGraph.jobName, difference);
+}
+
+function planChanged(jobName: string, difference: string): JobSubmissionError {
+  return new JobSubmissionError(
+    `job "${jobName}" built another graph when it was evaluated again (${difference}): the job's ` +
       'function must not depend on time, randomness, or anything but its arguments',
     { code: 'PLAN_CHANGED' },
   );

@@ -16,13 +16,16 @@ function jobs(isShared: boolean): { readonly jobs: PreparedJobs; readonly builds
 
 test('a job is built anew for each attempt, as in production', () => {
   const { jobs: each, builds } = jobs(false);
-  assert.notEqual(each.prepare(2), each.prepare(2));
+  const prepared = each.prepare(2);
+  const again = each.rebuild(2, prepared);
+  assert.notEqual(again.streamGraph, prepared.streamGraph);
+  assert.equal(again.jobGraph, prepared.jobGraph);
   assert.equal(builds(), 2);
 });
 
 test('a shared job is built once for each parallelism', () => {
   const { jobs: shared, builds } = jobs(true);
-  assert.equal(shared.prepare(2), shared.prepare(2));
+  assert.equal(shared.prepare(2), shared.rebuild(2, shared.prepare(2)));
   assert.notEqual(shared.prepare(2), shared.prepare(3));
   assert.equal(shared.prepare(3).configuration.get('parallelism.default'), 3);
   assert.equal(builds(), 2);

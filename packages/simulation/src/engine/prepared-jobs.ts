@@ -3,7 +3,11 @@
  * task, so that attempts share nothing, and that is what happens here too; unless a schedule says
  * that its functions keep nothing, and building them over and over is not what it is about.
  */
-import { prepareJob, withParallelism } from '@weir/core/internal/jobmanager/prepare-run';
+import {
+  prepareJob,
+  rebuildJob,
+  withParallelism,
+} from '@weir/core/internal/jobmanager/prepare-run';
 import type { JobInputs, PreparedJob } from '@weir/core/internal/jobmanager/prepare-run';
 import type { Job } from '@weir/core/internal/api/job';
 
@@ -21,9 +25,19 @@ export class PreparedJobs {
   prepare(parallelism: number): PreparedJob {
     const known = this.#byParallelism?.get(parallelism);
     if (known !== undefined) return known;
-    const configuration = withParallelism(this.#inputs.configuration, parallelism);
-    const prepared = prepareJob(this.#job, { ...this.#inputs, configuration });
+    const prepared = prepareJob(this.#job, this.#inputsFor(parallelism));
     this.#byParallelism?.set(parallelism, prepared);
     return prepared;
+  }
+
+  /** For another attempt. */
+  rebuild(parallelism: number, known: PreparedJob): PreparedJob {
+    if (this.#byParallelism !== null) return known;
+    return rebuildJob(this.#job, this.#inputsFor(parallelism), known);
+  }
+
+  #inputsFor(parallelism: number): JobInputs {
+    const configuration = withParallelism(this.#inputs.configuration, parallelism);
+    return { ...this.#inputs, configuration };
   }
 }

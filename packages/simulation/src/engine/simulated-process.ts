@@ -26,6 +26,8 @@ export interface SimulatedProcessOptions {
   readonly arguments: readonly string[];
   /** Compiles the job with the parallelism of the process. */
   prepare(): PreparedJob;
+  /** Builds it once more, for another attempt of a task. */
+  rebuild(known: PreparedJob): PreparedJob;
   readonly ownership: Ownership;
   /** `-s`: the snapshot that a new run starts from. */
   readonly restorePath?: string;
@@ -158,7 +160,7 @@ export class SimulatedProcess {
         ...(machine.moods.shortcuts?.plainChains === true ? { generatesChains: false } : {}),
       },
       logger,
-      buildJob: () => this.#options.prepare(),
+      buildJob: () => this.#options.rebuild(prepared),
       received: (message) => master.receive(message),
       lost: (slot, error) => master.slotsLost([slot], error),
     });

@@ -103,6 +103,7 @@ export class Supervisor {
       life,
       arguments: inputs?.arguments ?? [],
       prepare: () => this.#jobs.prepare(parallelism),
+      rebuild: (known) => this.#jobs.rebuild(parallelism, known),
       ...(order === null ? {} : { restorePath: order.restorePath }),
       leads: () => {
         if (this.order === order) this.order = null;
