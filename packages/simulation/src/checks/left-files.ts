@@ -14,10 +14,12 @@ export interface LeftFilesOptions {
   readonly dataDirectory: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** What was removed, and not yet durably, may be back. */
+  readonly lostPower: boolean;
 }
 
 export async function leftFiles(options: LeftFilesOptions): Promise<readonly string[]> {
-  const { disk, dataDirectory, clock, random } = options;
+  const { disk, dataDirectory, clock, random, lostPower } = options;
   const store = new JobStore({ fileSystem: disk, clock, random }, dataDirectory);
   const kept: string[] = [];
   for (const jobId of await store.list()) {
@@ -25,9 +27,11 @@ export async function leftFiles(options: LeftFilesOptions): Promise<readonly str
     for (const { directory } of entry?.record.completed ?? []) kept.push(`${directory}/`);
   }
   const files = await filesBelow(disk, dataDirectory);
+  const isBack = (path: string): boolean =>
+    lostPower && !files.includes(`${path.slice(0, path.lastIndexOf('/'))}/_metadata`);
   return files.filter((path) =>
     path.startsWith(`${dataDirectory}/jobs/`)
       ? !/\.record$|\/\.append-[0-9a-f]+$/.test(path)
-      : !kept.some((directory) => path.startsWith(directory)),
+      : !kept.some((directory) => path.startsWith(directory)) && !isBack(path),
   );
 }

@@ -51,6 +51,7 @@ export class Supervisor {
   #hasFinished = false;
   #isFinished = false;
   kills = 0;
+  powerFailures = 0;
   lastEnd: ProcessEnd | null = null;
   /** For starts until one of them leads the job; its parallelism is that of those after it too. */
   order: StartOrder | null = null;
@@ -135,6 +136,7 @@ export class Supervisor {
 
   powerFailure(): void {
     this.kills++;
+    this.powerFailures++;
     for (const running of this.#running.slice()) this.#remove(running);
     this.#options.machine.powerFailure();
     this.#restartLater();

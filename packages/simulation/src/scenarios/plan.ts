@@ -38,8 +38,6 @@ export interface PlanLimits {
   /** Kinds of faults that may be drawn. */
   readonly allowed?: readonly FaultType[];
   readonly settings?: DrawnSettings;
-  /** Default: 2 to 7, drawn. */
-  readonly operatorsMax?: number;
 }
 
 /** A random job under random faults. */
@@ -47,7 +45,7 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   const { allowed = FAULT_TYPES, settings: given = drawSettings(draw('settings')) } = limits;
   const { exactlyOnce } = given;
   const jobRandom = draw('job');
-  const { operatorsMax = 2 + jobRandom.int(6) } = limits;
+  const operatorsMax = 2 + jobRandom.int(6);
   const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax });
   const swarm = draw('swarm');
   // Most faults should fall while the job runs.

@@ -3,12 +3,12 @@ import { PATTERNS } from './patterns.ts';
 import { SAVEPOINT_SCENARIOS } from './savepoint-scenarios.ts';
 import { KAFKA, RANDOM } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { SHORT } from './short.ts';
+import { SHORT_SCENARIOS } from './short.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   RANDOM,
   KAFKA,
-  SHORT,
+  ...SHORT_SCENARIOS,
   ...PATTERNS,
   ...SAVEPOINT_SCENARIOS,
 ];

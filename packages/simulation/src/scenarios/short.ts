@@ -1,53 +1,136 @@
 /**
- * Short schedules: small jobs, a quick disk, few checkpoints, no faults. Each event of one can be
- * tried in turn.
+ * Short schedules of fixed jobs: a quick disk, two or three checkpoints, no faults. Each event of
+ * one can be tried in turn. The seed decides about time and order only.
  */
-import type { JobSpec, SourceSpec } from '../jobs/job-spec.ts';
-import { checkpointsAfterFinish, withSettings } from './draw-settings.ts';
-import { drawPlan } from './plan.ts';
-import type { Draw, SchedulePlan } from './plan.ts';
+import { Configuration } from '@weir/core/internal/base/configuration';
+import type { JobSpec, OperatorSpec, SinkSpec, SourceSpec } from '../jobs/job-spec.ts';
+import type { SchedulePlan } from './plan.ts';
 import type { Scenario } from './scenario.ts';
 
-export const SHORT: Scenario = {
+/** Counts by key, into transactions and part files; one thread. */
+const COUNTS: JobSpec = {
   name: 'short',
-  about: 'small jobs with two or three checkpoints and no faults, for a crash at every event',
-  draw: drawShort,
+  chaining: true,
+  streams: [source('s0', [5]), operator('count', 'o1', [0])],
+  sinks: [sink('k1', 1, 'transactions'), sink('k2', 1, 'files')],
 };
 
-function drawShort(draw: Draw): SchedulePlan {
-  const plan = drawPlan(draw, { allowed: [], operatorsMax: 3 });
+/** Two sources, event time, windows with their timers; one thread. */
+const WINDOWS: JobSpec = {
+  name: 'short',
+  chaining: true,
+  streams: [
+    source('s0', [4]),
+    source('s1', [3]),
+    operator('union', 'o2', [0, 1]),
+    { ...operator('window', 'o3', [2]), size: 20 },
+  ],
+  sinks: [sink('k3', 3, 'transactions')],
+};
+
+/** Two threads: records cross them, operator state and held records with their timers. */
+const THREADS: JobSpec = {
+  name: 'short',
+  chaining: true,
+  streams: [
+    source('s0', [2, 2]),
+    { ...operator('hold', 'o1', [0]), size: 10 },
+    { ...operator('buffer', 'o2', [1]), size: 3, startsChain: true },
+  ],
+  sinks: [sink('k2', 2, 'files')],
+};
+
+export const SHORT_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'short-counts',
+    about: 'a small job without faults, for a crash at every event: counts, transactions, files',
+    draw: () => planOf(COUNTS, 1),
+  },
+  {
+    name: 'short-windows',
+    about: 'a small job without faults, for a crash at every event: event time and windows',
+    draw: () => planOf(WINDOWS, 1),
+  },
+  {
+    name: 'short-threads',
+    about: 'a small job without faults, for a crash at every event: two threads, held records',
+    draw: () => planOf(THREADS, 2),
+  },
+];
+
+function source(name: string, counts: readonly number[]): SourceSpec {
   return {
-    ...plan,
-    job: shortened(plan.job),
-    parallelisms: plan.parallelisms.map((it) => 1 + ((it - 1) % 2)),
-    settings: withSettings(checkpointsAfterFinish(plan.settings), {
-      'execution.checkpointing.interval': 20,
-      'execution.checkpointing.min-pause': 0,
-      'execution.buffer-timeout.interval': 1,
-      'pipeline.auto-watermark-interval': 50,
-    }),
-    moods: {
-      ...plan.moods,
-      disk: { ...plan.moods.disk, latencyMs: 0.05 },
-      link: { ...plan.moods.link, latencyMs: 0.2 },
-      pace: { stepMs: 0.2, jitterMs: 0 },
-    },
-    outerLatencyMs: 0.1,
+    type: 'source',
+    name,
+    splits: counts.map((count, number) => ({
+      id: `${name}.${number}`,
+      count,
+      firstTs: 1000,
+      stepTs: 10,
+    })),
+    keys: 3,
+    burst: 1,
+    pauseMs: 8,
+    parallelism: null,
+    idlenessMs: null,
+    assignment: 'first',
+    reader: 'simulated',
   };
 }
 
-function shortened(job: JobSpec): JobSpec {
-  const streams = job.streams.map((stream) =>
-    stream.type === 'source' ? { ...stream, ...shortenedSource(stream) } : stream,
-  );
-  return { ...job, streams };
+function operator(
+  kind: OperatorSpec['kind'],
+  name: string,
+  inputs: readonly number[],
+): OperatorSpec {
+  const placed = { parallelism: null, partition: 'none', startsChain: false, size: 1 } as const;
+  return { type: 'operator', kind, name, inputs, ...placed };
 }
 
-function shortenedSource({ splits }: SourceSpec): Partial<SourceSpec> {
+function sink(name: string, input: number, kind: SinkSpec['kind']): SinkSpec {
+  return { name, input, kind, parallelism: null, size: 2 };
+}
+
+function planOf(job: JobSpec, parallelism: number): SchedulePlan {
+  const configuration = Configuration.of(
+    {
+      'execution.checkpointing.interval': 20,
+      'execution.checkpointing.timeout': 1000,
+      'execution.checkpointing.tolerable-failed-checkpoints': 100,
+      'execution.buffer-timeout.interval': 1,
+      'execution.checkpointing.data-inline-threshold': 0,
+      'pipeline.auto-watermark-interval': 10,
+      'pipeline.max-parallelism': 8,
+      'restart-strategy.type': 'fixed-delay',
+      'restart-strategy.fixed-delay.attempts': 100,
+      'restart-strategy.fixed-delay.delay': 1,
+    },
+    'short',
+  );
   return {
-    splits: splits.slice(0, 2).map((split) => ({ ...split, count: Math.min(split.count, 6) })),
-    burst: 2,
-    pauseMs: 10,
-    parallelism: null,
+    settings: { configuration, mode: 'EXACTLY_ONCE', exactlyOnce: true, commitsAtEnd: false },
+    job,
+    moods: {
+      disk: {
+        latencyMs: 0.05,
+        slowness: 1,
+        failure: 0,
+        lostAnswer: 0,
+        bitFlip: 0,
+        isFull: false,
+      },
+      link: { latencyMs: 0.2, cloggedUntil: 0 },
+      pace: { stepMs: 0.2, jitterMs: 0 },
+      linkCapacity: 4,
+      encodesFrames: false,
+      shortcuts: { sharesPlans: true, plainChains: true },
+    },
+    outerLatencyMs: 0.1,
+    parallelisms: [parallelism],
+    healAt: 0,
+    faults: [],
+    sequences: [],
+    atEvent: null,
+    savepoint: null,
   };
 }

@@ -250,6 +250,7 @@ class Schedule {
       dataDirectory: DATA_DIRECTORY,
       clock: this.#machine.clockOf(new Life('checks', 0)),
       random: this.#world.random('checks'),
+      lostPower: this.#supervisor.powerFailures > 0,
     });
     this.#world.check(
       left.length === 0,
