@@ -78,6 +78,8 @@ export class CheckpointShell {
   readonly #sizeOf = new Map<number, number>();
   /** The newest removal of a checkpoint, which the next waits for unless they go in parallel. */
   #cleaning: Promise<void> = Promise.resolve();
+  /** Directories of checkpoints that could not be removed, by id. */
+  readonly #leftBehind = new Map<number, string>();
   #isStarted = false;
 
   constructor(options: CheckpointShellOptions) {
@@ -165,6 +167,8 @@ export class CheckpointShell {
   async runEnded(end: RunEnd): Promise<void> {
     this.#handle({ type: 'runEnded', end, now: this.#now() });
     await this.settled();
+    // What could not be removed is removed by the next run; after these ends there may be none.
+    if (end === 'FINISHED' || end === 'CANCELED') await this.#discardLeftBehind();
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
   }
@@ -355,10 +359,20 @@ export class CheckpointShell {
           logger.log('warn', `not deleted, since Weir did not write it: ${foreign.join(', ')}`);
       } catch (error) {
         if (errorKind(error) === 'fenced') this.#options.giveUp(error);
-        else logger.log('warn', `checkpoint ${checkpointId} is left behind: ${messageOf(error)}`);
+        else {
+          this.#leftBehind.set(checkpointId, directory);
+          logger.log('warn', `checkpoint ${checkpointId} is left behind: ${messageOf(error)}`);
+        }
       }
       this.#handle({ type: 'discarded', checkpointId, now: this.#now() });
     });
+  }
+
+  async #discardLeftBehind(): Promise<void> {
+    const left = [...this.#leftBehind];
+    this.#leftBehind.clear();
+    for (const [checkpointId, directory] of left) this.#discard(checkpointId, directory, false);
+    await this.settled();
   }
 
   #reportEnd(effect: Extract<CoordinatorEffect, { type: 'checkpointEnded' }>): void {

@@ -82,7 +82,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'unknown outcome of the completing write taken for a failure',
-    scenario: 'disk-silent-in-publish',
+    scenario: 'disk-silent-in-completion',
     plant: () =>
       substituteMethod(
         FileCheckpointStorage.prototype,

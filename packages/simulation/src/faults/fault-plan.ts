@@ -88,6 +88,11 @@ type Draw = (random: Random, at: number) => Fault;
 
 /** Mostly small, at times always: then nothing helps until it is over. */
 const chance = (random: Random): number => (random.int(8) === 0 ? 1 : 0.002 * 2 ** random.int(5));
+/** Mostly a few operations; at times all, longer than anybody tries again. */
+const storm = (random: Random): { readonly forMs: number; readonly chance: number } =>
+  random.int(6) === 0
+    ? { forMs: span(random) * 4, chance: 1 }
+    : { forMs: span(random), chance: chance(random) };
 const messageChance = (random: Random): number =>
   random.int(2) === 0 ? 0 : 0.05 * 2 ** random.int(4);
 const span = (random: Random): number => 20 + random.int(400);
@@ -127,18 +132,8 @@ const DRAWS: Readonly<Record<FaultType, Draw>> = {
     forMs: span(random),
     factor: 10 + random.int(200),
   }),
-  diskErrors: (random, at) => ({
-    type: 'diskErrors',
-    at,
-    forMs: span(random),
-    chance: chance(random),
-  }),
-  lostAnswers: (random, at) => ({
-    type: 'lostAnswers',
-    at,
-    forMs: span(random),
-    chance: chance(random),
-  }),
+  diskErrors: (random, at) => ({ type: 'diskErrors', at, ...storm(random) }),
+  lostAnswers: (random, at) => ({ type: 'lostAnswers', at, ...storm(random) }),
   bitFlips: (random, at) => ({ type: 'bitFlips', at, forMs: span(random), chance: chance(random) }),
   diskFull: (random, at) => ({ type: 'diskFull', at, forMs: span(random) }),
   outerDown: (random, at) => ({ type: 'outerDown', at, forMs: span(random) }),

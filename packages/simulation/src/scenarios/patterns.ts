@@ -222,11 +222,15 @@ const PATTERN_LIST: readonly Pattern[] = [
     }),
   },
   {
-    name: 'disk-silent-in-publish',
-    about: 'the disk answers no more from the moment in which a checkpoint begins to exist',
+    name: 'disk-silent-in-completion',
+    about: 'the disk answers no more from the moment in which a checkpoint exists, or is told of',
     sequence: (random) => [
       {
-        ...step('published', pick(random, ['before', 'after']), silent(400 + random.int(1500))),
+        ...step(
+          pick(random, ['published', 'notification']),
+          pick(random, ['before', 'after']),
+          silent(400 + random.int(1500)),
+        ),
         nth: 1 + random.int(3),
       },
       ...(random.int(2) === 0 ? [step('restart', 'before', death(random))] : []),

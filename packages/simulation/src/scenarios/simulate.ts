@@ -252,9 +252,11 @@ class Schedule {
       random: this.#world.random('checks'),
       lostPower: this.#supervisor.powerFailures > 0,
     });
+    // A leader that stood still may have published something since, and it may not remove it.
+    const wrong = hasZombies(this.#plan) ? left.filter((path) => !isOfCheckpoint(path)) : left;
     this.#world.check(
-      left.length === 0,
-      () => `nothing refers to ${left.join(', ')}, although the job has finished`,
+      wrong.length === 0,
+      () => `nothing refers to ${wrong.join(', ')}, although the job has finished`,
     );
   }
 
@@ -309,6 +311,10 @@ class Schedule {
         return plainSink(name, this.#plain);
     }
   }
+}
+
+function isOfCheckpoint(path: string): boolean {
+  return path.includes('/chk-');
 }
 
 /** Watermarks are restored: parallelism stays, and nothing was left out as idle. */
