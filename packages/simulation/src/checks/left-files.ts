@@ -12,6 +12,10 @@ import { filesBelow } from './check-output.ts';
 export interface LeftFilesOptions {
   readonly disk: MemoryFileSystem;
   readonly dataDirectory: string;
+  /** A snapshot elsewhere that the job has claimed: it is the job's to remove. */
+  readonly claimed: string | null;
+  /** A run was given up for another one: its checkpoints stay, for whoever wants to go back. */
+  readonly hasEarlierRuns: boolean;
   readonly clock: Clock;
   readonly random: Random;
   /** What was removed, and not yet durably, may be back. */
@@ -19,14 +23,15 @@ export interface LeftFilesOptions {
 }
 
 export async function leftFiles(options: LeftFilesOptions): Promise<readonly string[]> {
-  const { disk, dataDirectory, clock, random, lostPower } = options;
+  const { disk, dataDirectory, claimed, clock, random, lostPower, hasEarlierRuns } = options;
   const store = new JobStore({ fileSystem: disk, clock, random }, dataDirectory);
   const kept: string[] = [];
   for (const jobId of await store.list()) {
     const entry = await store.open(jobId).read();
     for (const { directory } of entry?.record.completed ?? []) kept.push(`${directory}/`);
   }
-  const files = await filesBelow(disk, dataDirectory);
+  const files = hasEarlierRuns ? [] : await filesBelow(disk, dataDirectory);
+  if (claimed !== null) files.push(...(await filesBelow(disk, claimed)));
   const isBack = (path: string): boolean =>
     lostPower && !files.includes(`${path.slice(0, path.lastIndexOf('/'))}/_metadata`);
   return files.filter((path) =>

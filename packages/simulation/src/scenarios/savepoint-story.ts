@@ -42,7 +42,9 @@ export class SavepointStory {
   readonly #supervisor: Supervisor;
   /** Files of a savepoint that is the user's, as they were when it was complete. */
   #files: ReadonlyMap<string, Uint8Array> | null = null;
+  /** Until the run that began from it has a checkpoint. */
   #startedFrom: string | null = null;
+  #usedPath: string | null = null;
   #isStopped = false;
   readonly #outer: Pick<OuterSystem<unknown>, 'unfinished'>;
   /** Complete savepoints, and starts from one. */
@@ -54,6 +56,11 @@ export class SavepointStory {
     this.#machine = world.machine;
     this.#supervisor = world.supervisor;
     this.#outer = world.outer;
+  }
+
+  /** The savepoint that the job has taken over from the user. */
+  get claimed(): string | null {
+    return this.#plan.claimMode === 'CLAIM' ? this.#usedPath : null;
   }
 
   /** Of the job: whoever goes on from the savepoint has changed it meanwhile. */
@@ -120,6 +127,7 @@ export class SavepointStory {
     this.#machine.world.note('user', `goes on from ${path}`);
     this.#supervisor.order = { restorePath: path, parallelism: this.#plan.parallelism };
     this.#startedFrom = path;
+    this.#usedPath = path;
     if (this.#plan.claimMode === 'NO_CLAIM') {
       const remember = async (): Promise<void> => {
         this.#files = await contentsBelow(this.#machine.disk, path);

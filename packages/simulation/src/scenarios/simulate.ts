@@ -248,6 +248,8 @@ class Schedule {
     const left = await leftFiles({
       disk: this.#machine.disk,
       dataDirectory: DATA_DIRECTORY,
+      claimed: this.#story?.claimed ?? null,
+      hasEarlierRuns: (this.#story?.starts ?? 0) > 0,
       clock: this.#machine.clockOf(new Life('checks', 0)),
       random: this.#world.random('checks'),
       lostPower: this.#supervisor.powerFailures > 0,
