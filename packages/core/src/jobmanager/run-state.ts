@@ -115,14 +115,16 @@ export async function openRunState(
   for (;;) {
     const seen = await log.read();
     const recorded = seen?.record.completed ?? [];
-    const scanned = await scan(options, storage, recorded);
+    const runningOwner =
+      seen === null || seen.record.ended !== null
+        ? null
+        : await ownership.livingOwner(seen.record.owner, jobDirectory);
+    // A run that lives removes checkpoints under the hands of whoever looks at them.
+    const scanned = runningOwner === null ? await scan(options, storage, recorded) : [];
     const decision = decideStart({
       jobId,
       record: seen?.record ?? null,
-      runningOwner:
-        seen === null || seen.record.ended !== null
-          ? null
-          : await ownership.livingOwner(seen.record.owner, jobDirectory),
+      runningOwner,
       scanned,
       arguments: options.arguments,
       fresh: options.fresh,
