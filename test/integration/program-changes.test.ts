@@ -15,6 +15,7 @@ import type {
   RunJobOptions,
   StreamExecutionEnvironment,
 } from '@weir/core';
+import { murmur128 } from '../../packages/core/src/base/murmur.ts';
 import { range } from './support/faults.ts';
 import { pacedSource } from './support/paced-source.ts';
 import { logged, run } from './support/run.ts';
@@ -67,7 +68,7 @@ function seen(stream: Numbers): Numbers {
 }
 
 /** Counts by key. */
-function count(uid: string, name?: string) {
+function count(uid: string, name?: string, uidHash?: string) {
   return (keyed: KeyedStream<number, number>, into: string[]): void => {
     const counted = keyed.process({
       emits: type<string>(),
@@ -80,6 +81,7 @@ function count(uid: string, name?: string) {
     });
     counted.uid(uid);
     if (name !== undefined) counted.name(name);
+    if (uidHash !== undefined) counted.setUidHash(uidHash);
     counted.collect(into);
   };
 }
@@ -248,6 +250,22 @@ const ROWS: readonly Row[] = [
     options: { allowNonRestored: true },
     expect: LOST,
     warns: /the state of operator "counts" \(.*, 4 keys, .*\) is dropped/,
+  },
+  {
+    change: 'the uid changes, and an explicit hash says whose state it is',
+    next: (into) => version(ALL, into, count('totals', 'totals', murmur128('counts'))),
+    expect: KEPT,
+  },
+  {
+    change: 'an explicit hash that the savepoint does not have: refused, naming it',
+    next: (into) => version(ALL, into, count('totals', 'totals', 'a'.repeat(32))),
+    expect: /"counts".*has no home in this job/s,
+  },
+  {
+    change: 'the operator had an explicit hash, and keeps it under another uid',
+    savepoint: () => savepointOf(count('counts', 'counts', 'b'.repeat(32))),
+    next: (into) => version(ALL, into, count('totals', 'totals', 'b'.repeat(32))),
+    expect: KEPT,
   },
   {
     change: 'a state is renamed: the old one is dropped, the new one starts empty',

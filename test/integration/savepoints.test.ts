@@ -1,12 +1,12 @@
 /** Savepoints of a running job, stopping with one, and starting from one. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { job, type, valueState } from '@weir/core';
-import type { ConfigSettings, Job, RunControl, RunJobOptions, Sink } from '@weir/core';
+import type { ConfigSettings, Job, RunControl, RunJobOptions, Sink, SinkWriter } from '@weir/core';
 import { range, sorted } from './support/faults.ts';
 import { Ledger, ledgerSink } from './support/ledger-sink.ts';
 import { pacedSource } from './support/paced-source.ts';
@@ -493,6 +493,77 @@ test('with CLAIM the savepoint goes once a checkpoint has taken its place [I-71]
   });
   assert.deepEqual(logged(events, 'warn'), []);
   checkSums(ledger.committed, more);
+});
+
+const writerThatForgets: SinkWriter<string> = {
+  write: () => undefined,
+  isWritable: true,
+  whenWritable: () => Promise.resolve(),
+  prepareCommit: () => ({ committables: [], writerStates: [], durable: Promise.resolve() }),
+  close: () => Promise.resolve(),
+};
+
+const forgetful: Sink<string> = {
+  name: 'forgetful',
+  write: 'plain',
+  createWriter: () => writerThatForgets,
+};
+
+test('every checkpoint behind a claimed savepoint restores without it [R058]', async (t) => {
+  const directory = await folder(t);
+  const values = range(0, 40);
+  const ledger = new Ledger<string>();
+  let savepoint = '';
+  await operated({
+    values: range(0, 20),
+    ledger,
+    operate: async (control) => {
+      const stopped = await control.stopWithSavepoint({ directory: join(directory, 'a') });
+      savepoint = stopped.path ?? '';
+    },
+  });
+  const copies: string[] = [];
+  await operated({
+    values,
+    ledger,
+    reads: 20,
+    plain: true,
+    options: { restorePath: savepoint, dataDirectory: join(directory, 'b') },
+    // All state in files, so that every path counts.
+    config: {
+      'execution.state-recovery.claim-mode': 'CLAIM',
+      'execution.checkpointing.data-inline-threshold': 0,
+    },
+    operate: async (control) => {
+      for (const n of range(0, 4)) {
+        const { path } = await control.triggerCheckpoint();
+        copies.push(join(directory, `copy-${n}`));
+        await cp(path ?? '', copies[n] ?? '', { recursive: true });
+      }
+      control.cancel();
+    },
+  });
+  assert.deepEqual(await readdir(join(directory, 'a')), [], 'the savepoint is gone');
+  for (const copy of copies) {
+    // The outer system of a sink would not have it that runs go on from each in turn.
+    const ends: string[] = [];
+    const sink: Sink<string> = {
+      ...forgetful,
+      createWriter: () => ({
+        ...writerThatForgets,
+        write: (text: string) => void (text.startsWith('end') && ends.push(text)),
+      }),
+    };
+    await run(sums({ values: range(0, 60), ledger, unbounded: false, sink }), {
+      restorePath: copy,
+      parallelism: 3,
+    });
+    const expected = range(0, 7).map((key) => {
+      const total = range(0, 60).filter((n) => n % 7 === key);
+      return `end ${key}:${total.reduce((a, b) => a + b, 0)}`;
+    });
+    assert.deepEqual(sorted(ends), sorted(expected), copy);
+  }
 });
 
 test('a run that was stopped is not repeated, and says with what it goes on', async (t) => {

@@ -111,6 +111,19 @@ test('of two stops one stops the job, and the other is told so', async (t) => {
   assert.match(third.err, new RegExp(`it is FINISHED, stopped with the savepoint .*${name}`));
 });
 
+test('while one version runs the next does not write beside it [R016]', async (t) => {
+  const at = place(t);
+  const { weir, jobId } = await running(at);
+  const savepoint = pathIn(await at.run(['savepoint', jobId, at.path('sp')]));
+  const [, ...words] = wordsCommand(at);
+  const second = await at.run(['run', '-s', savepoint, ...words]);
+  assert.equal(second.code, 3, second.output);
+  assert.match(second.err, /JOB_ALREADY_RUNNING\]: job .* is running already/);
+  const last = pathIn(await at.run(['stop', '-p', at.path('sp'), jobId]));
+  assert.equal((await weir.ended).code, 0);
+  await finish(at, last);
+});
+
 test('savepoints and checkpoints asked for at once are all taken', async (t) => {
   const at = place(t);
   const { weir, jobId } = await running(at);

@@ -103,3 +103,14 @@ test('warnings of older keys come along', () => {
   const configuration = Configuration.fromProperties(['state.checkpoints.num-retained=2']);
   assert.equal(checkConfiguration(configuration).length, 1);
 });
+
+test('a changelog is refused before a start, whatever the claim mode [R059]', () => {
+  for (const mode of ['NO_CLAIM', 'CLAIM'] as const) {
+    const { code, message } = refusal({
+      'state.changelog.enabled': true,
+      'execution.state-recovery.claim-mode': mode,
+    });
+    assert.equal(code, 'CONFIG_UNSUPPORTED');
+    assert.match(message, /state\.changelog\.enabled/);
+  }
+});
