@@ -38,7 +38,7 @@ export function drawSettings(random: Random): DrawnSettings {
       'execution.checkpointing.create-subdir': random.int(4) > 0,
       'execution.checkpointing.data-inline-threshold': pick(random, [0, 200, 20_480]),
       'execution.buffer-timeout.interval': pick(random, [0, 1, 10, 100]),
-      'pipeline.auto-watermark-interval': pick(random, [1, 10, 50, 200]),
+      'pipeline.auto-watermark-interval': pick(random, [5, 10, 50, 200]),
       'pipeline.max-parallelism': pick(random, [8, 128]),
       'jobmanager.execution.failover-strategy': pick(random, ['region', 'region', 'full']),
       'sink.committer.retries': pick(random, [0, 3, 10]),

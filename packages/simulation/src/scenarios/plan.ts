@@ -45,7 +45,7 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   const { allowed = FAULT_TYPES, settings: given = drawSettings(draw('settings')) } = limits;
   const { exactlyOnce } = given;
   const jobRandom = draw('job');
-  const operatorsMax = 2 + jobRandom.int(6);
+  const operatorsMax = 2 + jobRandom.int(4);
   const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax });
   const swarm = draw('swarm');
   // Most faults should fall while the job runs.
