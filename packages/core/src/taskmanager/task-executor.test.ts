@@ -5,6 +5,7 @@ import type { Job } from '../api/job.ts';
 import type { Sink } from '../api/sink.ts';
 import { monotonousTimestamps } from '../api/watermarks.ts';
 import { type } from '../api/type-markers.ts';
+import { SPLITS_STATE } from './operators/source.ts';
 import { TaskThread } from './task-fixture.ts';
 
 /** Reads 1, 2, 3 in one task, with one function that may be anything. */
@@ -373,4 +374,20 @@ test('closed, a thread cancels its tasks and leaves no timer', async () => {
   thread.executor.close();
   await thread.run();
   assert.deepEqual([closed, thread.clock.pendingCount()], [1, 0]);
+});
+
+test('a split that comes behind the order to drain is left to the enumerator', async () => {
+  const seen: number[] = [];
+  const thread = new TaskThread(oneTask({ map: (n) => seen.push(n) }));
+  thread.deploy();
+  await thread.run();
+  thread.trigger(0, 1, 'drain');
+  feed(thread);
+  await thread.run();
+  const [acknowledged] = thread.of('acknowledgeCheckpoint');
+  const splits = acknowledged?.snapshot.operators
+    .flatMap(({ operatorStates }) => operatorStates)
+    .find(({ name }) => name === SPLITS_STATE);
+  assert.deepEqual(splits?.items ?? [], []);
+  assert.deepEqual(seen, []);
 });

@@ -129,12 +129,16 @@ export class TaskThread {
     this.executor.handle({ type: 'cancelTask', execution });
   }
 
-  trigger(vertex: number, checkpointId: number): void {
+  trigger(
+    vertex: number,
+    checkpointId: number,
+    kind: CheckpointTrigger['options']['kind'] = 'checkpoint',
+  ): void {
     const { execution } = this.deployment(vertex);
     const trigger: CheckpointTrigger = {
       checkpointId,
       timestamp: this.clock.wallTime(),
-      options: { kind: 'checkpoint', location: '/chk' },
+      options: { kind, location: '/chk' },
     };
     this.executor.handle({ type: 'triggerCheckpoint', execution, trigger });
   }

@@ -169,6 +169,8 @@ export class Task {
 
   handleReaderEvent(operatorId: OperatorId, event: ReaderEvent): void {
     if (this.#phase !== 'running' && this.#phase !== 'opening') return;
+    // A split that comes behind the order to drain is in the enumerator's part of that savepoint.
+    if (this.#stop.drainTrigger !== null) return;
     const operator = this.#subtask?.chain.operators.find(
       (it) => it.context.operator.operatorId === operatorId,
     );
