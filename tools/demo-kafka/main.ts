@@ -33,6 +33,8 @@ import { compareTotals, writeOrders } from './orders.ts';
 const ORDERS = 1_000_000;
 const PARTITIONS = 4;
 const KILLS = 3;
+/** Short, so that also on a fast machine there is work left for the last kill. */
+const INTERVAL = '200ms';
 /** The kill that comes between pre-commit and commit. */
 const PENDING_KILL = 2;
 const WEIR = fileURLToPath(new URL('../../packages/core/bin/weir.js', import.meta.url));
@@ -58,7 +60,7 @@ function jobWords({ proxy }: Demo): string[] {
 function startJob(demo: Demo): WeirProcess {
   const { folder, dataDirectory } = demo;
   return startWeir({
-    args: ['-p', '2', ...jobWords(demo)],
+    args: ['-p', '2', '-D', `execution.checkpointing.interval=${INTERVAL}`, ...jobWords(demo)],
     cwd: folder,
     dataDirectory,
     show: true,

@@ -186,6 +186,20 @@ test('recovery touches neither live siblings nor newer attempts', async () => {
   );
 });
 
+test('another run with the same ids is left alone, and told of (failure 16)', async () => {
+  const world = newWorld();
+  const sink = sinkOf(world);
+  const other = await openWriter(world, sink, { attempt: { epoch: 5, counter: 3 } });
+  await write(other, 'a');
+  await barrier(other, 1);
+  await committerOf(world, sink).recover(recoveryOf([]));
+  assert.equal(openIds(world).length, 1);
+  assert.match(world.logged.join('\n'), /1 open transaction.*-0-5\.3-0.*transactionalIdPrefix/s);
+  world.logged.length = 0;
+  await committerOf(world, sink).recover(recoveryOf([], undefined, [1]));
+  assert.deepEqual(world.logged, [], 'live siblings of a part that restarts');
+});
+
 test("a time-out above the broker's fails early, naming both (failure 9) [R067]", async () => {
   const world = newWorld(1, 900_000);
   const sink = sinkOf(world, { transactionTimeoutMs: 3_600_000 });

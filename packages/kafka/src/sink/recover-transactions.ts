@@ -20,20 +20,29 @@ export interface LingeringOptions {
   readonly timeoutMs: number;
 }
 
-/** The ids whose transactions were aborted. */
+export interface Lingering {
+  /** The ids whose transactions were aborted. */
+  readonly aborted: readonly string[];
+  /** Ids of attempts that are not lower: live siblings, or another run with the same ids. */
+  readonly others: readonly string[];
+}
+
 export async function abortLingering(
   cluster: KafkaCluster,
   { prefix, attempt, subtasks, timeoutMs }: LingeringOptions,
-): Promise<readonly string[]> {
+): Promise<Lingering> {
   const aborted: string[] = [];
+  const others: string[] = [];
   for (const { transactionalId } of await openTransactions(cluster, prefix)) {
     const name = parseTransactionalId(prefix, transactionalId);
-    if (name === null || !isLower(name.attempt, attempt)) continue;
-    if (subtasks !== 'all' && !subtasks.includes(name.subtask)) continue;
-    await initTransaction(cluster, transactionalId, timeoutMs);
-    aborted.push(transactionalId);
+    if (name === null) continue;
+    if (!isLower(name.attempt, attempt)) others.push(transactionalId);
+    else if (subtasks === 'all' || subtasks.includes(name.subtask)) {
+      await initTransaction(cluster, transactionalId, timeoutMs);
+      aborted.push(transactionalId);
+    }
   }
-  return aborted;
+  return { aborted, others };
 }
 
 /** The open transactions of a prefix, on all brokers. */

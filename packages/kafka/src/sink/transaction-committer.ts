@@ -80,17 +80,18 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
     subtasks,
   }: SinkRecovery<KafkaCommittable, never>): Promise<void> {
     const { timeoutMs } = this.#settings;
-    const aborted = await asSinkErrors(() =>
+    const { aborted, others } = await asSinkErrors(() =>
       abortLingering(this.#cluster, { prefix: this.#fullPrefix, attempt, subtasks, timeoutMs }),
     );
     if (aborted.length > 0)
       this.#context.logger.log(
         'info',
         `kafkaSink: aborted ${aborted.length} transaction(s) of dead attempts`,
-        {
-          transactionalIds: aborted,
-        },
+        { transactionalIds: aborted },
       );
+    // While a part of the job restarts, the others are its own.
+    if (others.length > 0 && subtasks === 'all')
+      this.#context.logger.log('warn', othersOpen(others), { transactionalIds: others });
   }
 
   probe(committable: KafkaCommittable): Promise<CommittableStatus> {
@@ -104,4 +105,14 @@ export class KafkaTransactionCommitter implements TransactionalCommitter<KafkaCo
   close(): Promise<void> {
     return this.#cluster.close();
   }
+}
+
+function othersOpen(ids: readonly string[]): string {
+  return (
+    `kafkaSink: ${ids.length} open transaction(s) are of attempts that are not older than this run, ` +
+    `such as ${ids[0]}. Either another run of this job, with another data folder, writes to the ` +
+    'same cluster: then give one of them a transactionalIdPrefix of its own, at once, or they abort ' +
+    "each other's transactions. Or the data folder of a former run is gone: then what it left holds " +
+    'up readers until its time-out'
+  );
 }
