@@ -40,7 +40,10 @@ test('records without a key go to the partitions in turn', () => {
   const encoder = encoderOf<string>({ value: text() });
   const record = encoder.encode('a', 0);
   const turns = Array.from({ length: 6 }, () => encoder.partitionOf(record, 3));
-  assert.deepEqual(turns.toSorted((a, b) => a - b), [0, 0, 1, 1, 2, 2]);
+  assert.deepEqual(
+    turns.toSorted((a, b) => a - b),
+    [0, 0, 1, 1, 2, 2],
+  );
 });
 
 test('an own partitioner decides, and one that names no partition is told', () => {
@@ -91,7 +94,7 @@ test('what cannot be serialised fails, or goes to the dead letters with the reas
   assert.match(record.headers[0]?.value?.toString() ?? '', /circular/);
 });
 
-test('a malformed record keeps its bytes and tells its place, or fails without dead letters', () => {
+test('a malformed record keeps its bytes and place, or fails without dead letters', () => {
   const malformed = new MalformedRecord({
     topic: 'in',
     partition: 3,
