@@ -111,7 +111,7 @@ function othersOpen(ids: readonly string[]): string {
   return (
     `kafkaSink: ${ids.length} open transaction(s) are of attempts that are not older than this ` +
     `run, such as ${ids[0]}. Either another run of this job, with another data folder, writes to ` +
-    'the same cluster: then give one of them a transactionalIdPrefix of its own, at once, or they ' +
+    'the same cluster: then give one of them its own transactionalIdPrefix, at once, or they ' +
     'abort the transactions of each other. Or the data folder of a former run is gone: then what ' +
     'it left holds up readers until its time-out'
   );
