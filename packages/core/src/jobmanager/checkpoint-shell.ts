@@ -280,7 +280,9 @@ export class CheckpointShell {
   #snapshotCoordinators(triggerId: number, checkpointId: number): void {
     try {
       const sources = [...this.#options.sources.values()];
-      const snapshots = sources.map((source) => source.snapshot(checkpointId));
+      const snapshots = sources
+        .map((source) => source.snapshot(checkpointId))
+        .filter((snapshot) => snapshot !== null);
       const now = this.#now();
       this.#handle({ type: 'coordinatorsSnapshotted', checkpointId, snapshots, now });
     } catch (error) {

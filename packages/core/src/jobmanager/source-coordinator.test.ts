@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Source, SplitEnumeratorContext } from '../api/source.ts';
-import { decodeValue } from '../base/codec/value-codec.ts';
+import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
 import { ManualClock } from '../base/clock.ts';
 import type { OperatorId } from '../base/ids.ts';
 import { seededRandom } from '../base/random.ts';
@@ -88,13 +88,9 @@ function coordinatorOf(
   const snapshot =
     restored === undefined
       ? null
-      : new SourceCoordinator({ ...options, source: fixed(restored) }, null, 0).snapshot(0);
+      : { operatorId: options.operatorId, uid: 'source', bytes: encodeValue([...restored]) };
   const coordinator = new SourceCoordinator(options, snapshot, checkpointId);
   return Object.assign(result, { coordinator });
-}
-
-function fixed(state: readonly string[]): Source<unknown> {
-  return { createEnumerator: () => ({ snapshotState: () => state }) } as unknown as Source<unknown>;
 }
 
 async function settle(): Promise<void> {
@@ -126,8 +122,41 @@ test('each split is in the snapshot of the enumerator or was assigned before it'
   await request(coordinator, 0);
   const snapshot = coordinator.snapshot(1);
   await request(coordinator, 1);
-  assert.deepEqual(decodeValue(snapshot.bytes), ['b', 'c']);
+  assert.deepEqual(decodeValue(snapshot?.bytes as Uint8Array), ['b', 'c']);
   assert.deepEqual(sent, ['0 a', '1 b']);
+});
+
+test('an enumerator that is still starting is in a checkpoint what it was made from', async () => {
+  const test = coordinatorOf(['found later'], 7, ['x']);
+  const gate = Promise.withResolvers<void>();
+  test.gate = gate.promise;
+  test.coordinator.start();
+  await settle();
+  test.splits = [];
+  assert.deepEqual(decodeValue(test.coordinator.snapshot(8)?.bytes as Uint8Array), ['x']);
+  test.splits = ['x', 'found'];
+  gate.resolve();
+  await settle();
+  assert.deepEqual(decodeValue(test.coordinator.snapshot(9)?.bytes as Uint8Array), ['x', 'found']);
+
+  const fresh = coordinatorOf([]);
+  fresh.gate = Promise.withResolvers<void>().promise;
+  fresh.coordinator.start();
+  await settle();
+  assert.equal(fresh.coordinator.snapshot(1), null, 'a restore starts it anew');
+});
+
+test('there is no checkpoint while splits are on their way back to the enumerator', async () => {
+  const test = coordinatorOf(['a', 'b']);
+  await request(test.coordinator, 0);
+  const gate = Promise.withResolvers<void>();
+  test.gate = gate.promise;
+  await request(test.coordinator, 1);
+  test.coordinator.readersReset([0], 0);
+  assert.throws(() => test.coordinator.snapshot(1), /splits are being given back to Test/);
+  gate.resolve();
+  await settle();
+  assert.deepEqual(decodeValue(test.coordinator.snapshot(2)?.bytes as Uint8Array), ['a']);
 });
 
 test('splits assigned since the checkpoint come back when readers restart from it', async () => {

@@ -10,6 +10,7 @@
 import type { Source, SplitEnumerator } from '../api/source.ts';
 import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
 import type { Clock } from '../base/clock.ts';
+import { WeirError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
@@ -46,6 +47,11 @@ export class SourceCoordinator {
   #enumerator: SplitEnumerator<unknown, unknown>;
   #assignments: Assignment[] = [];
   #lastSnapshotId: number;
+  readonly #restored: CoordinatorSnapshot | null;
+  /** Its `start` is done, or it has assigned a split: before, what it would tell is not all. */
+  #isStarted = false;
+  /** Calls with splits that go back to the enumerator, which has not got them yet. */
+  #returning = 0;
   /** Calls of the enumerator run one after the other. */
   #queue: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -58,6 +64,7 @@ export class SourceCoordinator {
   ) {
     this.operatorId = options.operatorId;
     this.#options = options;
+    this.#restored = restored;
     this.#lastSnapshotId = checkpointId;
     const context = {
       clock: options.clock,
@@ -80,7 +87,10 @@ export class SourceCoordinator {
 
   /** Resolves when the enumerator has started; a failure is reported by `fail`. */
   start(): void {
-    this.#enqueue(() => this.#enumerator.start());
+    this.#enqueue(async () => {
+      await this.#enumerator.start();
+      this.#isStarted = true;
+    });
   }
 
   handle(subtask: number, event: EnumeratorEvent): void {
@@ -97,9 +107,21 @@ export class SourceCoordinator {
     }
   }
 
-  /** In the same turn the tasks must be triggered: no assignment may come in between. */
-  snapshot(checkpointId: number): CoordinatorSnapshot {
+  /**
+   * In the same turn the tasks must be triggered: no assignment may come in between. While the
+   * enumerator starts (it lists a folder, say), it is what it was made from; `null`: from nothing.
+   * Throws while splits are on their way back to it, which would be nowhere.
+   */
+  snapshot(checkpointId: number): CoordinatorSnapshot | null {
+    if (this.#returning > 0)
+      throw new WeirError(
+        'transient',
+        `no checkpoint now: splits are being given back to ${this.#options.source.name}; the ` +
+          'next one will hold them',
+        { code: 'CHECKPOINT_DECLINED' },
+      );
     this.#lastSnapshotId = checkpointId;
+    if (!this.#isStarted) return this.#restored;
     const bytes = encodeValue(this.#enumerator.snapshotState(checkpointId));
     return { operatorId: this.operatorId, uid: this.#options.uid, bytes };
   }
@@ -119,8 +141,13 @@ export class SourceCoordinator {
       this.#readers.delete(subtask);
       this.#resets.set(subtask, this.#resetsOf(subtask) + 1);
     }
-    for (const { splits, subtask } of back)
-      this.#enqueue(() => this.#enumerator.addSplitsBack(splits, subtask));
+    for (const { splits, subtask } of back) {
+      this.#returning++;
+      this.#enqueue(() => {
+        this.#returning--;
+        return this.#enumerator.addSplitsBack(splits, subtask);
+      });
+    }
   }
 
   async close(): Promise<void> {
@@ -132,6 +159,7 @@ export class SourceCoordinator {
 
   #assign(subtask: number, splits: readonly unknown[]): void {
     if (this.#isClosed || splits.length === 0) return;
+    this.#isStarted = true;
     this.#assignments.push({ subtask, splits, after: this.#lastSnapshotId });
     this.#send(subtask, { type: 'addSplits', splits });
   }

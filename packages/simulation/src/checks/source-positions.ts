@@ -24,16 +24,18 @@ export function recordsRead(
 ): readonly Counted[] | string {
   const inReaders = operators.get(spec.name)?.lists.get('splits')?.flat() ?? [];
   const enumerator = enumerators.get(spec.name);
+  // It was still starting: a restore starts it anew, from nothing.
+  if (enumerator === undefined) return [];
   const unread = new Set<string>();
   if (spec.reader === 'files') {
-    const { pending = [] } = (enumerator ?? {}) as Partial<FileEnumeratorState>;
+    const { pending } = enumerator as FileEnumeratorState;
     for (const split of [...pending, ...(inReaders as FileSplit[])])
       for (const id of linesFrom(spec, split)) {
         if (unread.has(id)) return `holds the place of ${id} twice`;
         unread.add(id);
       }
   } else {
-    const waiting = (enumerator ?? []) as readonly Position[];
+    const waiting = enumerator as readonly Position[];
     for (const { id, next } of [...waiting, ...(inReaders as Position[])]) {
       const count = spec.splits.find((split) => split.id === id)?.count ?? 0;
       for (let at = next; at < count; at++) {
