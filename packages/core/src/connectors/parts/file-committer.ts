@@ -97,13 +97,17 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   /**
    * What a process left open that has lost the lead: it may only stand still, and go on writing
    * into the file later. So that file is left behind, and a copy of what belongs to the checkpoint
-   * takes its place.
+   * takes its place. One that has its final name may have it since a moment ago: it stays in the
+   * list, since that name must be durable before the unfinished one goes.
    */
   async #copied(refs: readonly PartFileRef[]): Promise<readonly PartFileRef[]> {
     const { fileSystem, random } = this.#context;
     const copies: PartFileRef[] = [];
     for (const ref of refs) {
-      if ((await this.#statusOf(ref)) === 'committed') continue;
+      if ((await this.#statusOf(ref)) === 'committed') {
+        copies.push(ref);
+        continue;
+      }
       const inProgressPath = `${ref.inProgressPath}-${random.hex(8)}`;
       const { inProgressPath: from, sizeBytes } = ref;
       await copyPrefix(fileSystem, { from, to: inProgressPath, sizeBytes });

@@ -565,3 +565,19 @@ test('a leader that stood still cannot add to what its successor has finished', 
   assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
   assert.deepEqual(await unfinishedIn(disk, OUT), []);
 });
+
+test('a final name that was not durable when its giver failed is made so by the next', async () => {
+  const { disk, attempt } = newWorld();
+  const checkpoint = await (await written(attempt(), ['a', 'b'])).checkpoint(1);
+  const syncDirectory = disk.syncDirectory.bind(disk);
+  disk.syncDirectory = (path) =>
+    path === OUT ? Promise.reject(new Error('the disk is gone')) : syncDirectory(path);
+  await assert.rejects(attempt({}, { epoch: 2 }).start(1, checkpoint), /the disk is gone/);
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b'], 'linked already');
+  disk.syncDirectory = syncDirectory;
+  await attempt({}, { epoch: 3 }).start(1, checkpoint);
+  disk.crash();
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+  await attempt({}, { epoch: 4 }).start(1, checkpoint);
+  assert.deepEqual(await publishedIn(disk, OUT), ['a', 'b']);
+});
