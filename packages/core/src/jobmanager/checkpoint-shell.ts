@@ -299,7 +299,11 @@ export class CheckpointShell {
         await this.#options.storage.publish(directory, metadata);
       } catch (error) {
         // If it exists, the next start goes on from it: nothing may be done until that is known.
-        if (kind === 'checkpoint' && isOutcomeUnknown(error)) return this.#options.giveUp(error);
+        if (kind === 'checkpoint' && isOutcomeUnknown(error)) {
+          // Unless the job has finished meanwhile: then nobody goes on from it, or removes it.
+          this.#leftBehind.set(checkpointId, directory);
+          return this.#options.giveUp(error);
+        }
         const now = this.#now();
         this.#handle({ type: 'finaliseFailed', checkpointId, error: toErrorInfo(error), now });
         return;

@@ -93,6 +93,10 @@ export function hasZombies(plan: SchedulePlan): boolean {
   return allFaults(plan).some(isZombie);
 }
 
+export function flipsBits(plan: SchedulePlan): boolean {
+  return allFaults(plan).some(({ type }) => type === 'bitFlips');
+}
+
 function allFaults({ faults, sequences, atEvent }: SchedulePlan): readonly Fault[] {
   const atMoments = sequences.flat().flatMap((step) => step.faults);
   return [...faults, ...atMoments, ...(atEvent?.faults ?? [])];

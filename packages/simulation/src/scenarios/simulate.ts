@@ -28,7 +28,7 @@ import { transactionSink } from '../jobs/transaction-sink.ts';
 import { Life } from '../world/life.ts';
 import { World } from '../world/world.ts';
 import { watchMoments } from './moments.ts';
-import { hasZombies } from './plan.ts';
+import { flipsBits, hasZombies } from './plan.ts';
 import type { SchedulePlan } from './plan.ts';
 import { SavepointStory } from './savepoint-story.ts';
 import { RANDOM } from './scenario.ts';
@@ -254,8 +254,10 @@ class Schedule {
       random: this.#world.random('checks'),
       lostPower: this.#supervisor.powerFailures > 0,
     });
-    // A leader that stood still may have published something since, and it may not remove it.
-    const wrong = hasZombies(this.#plan) ? left.filter((path) => !isOfCheckpoint(path)) : left;
+    // A leader that stood still may have published something since, and it may not remove it. And
+    // what could not be read as it was written is kept on purpose, as evidence of the damage.
+    const keepsSome = hasZombies(this.#plan) || flipsBits(this.#plan);
+    const wrong = keepsSome ? left.filter((path) => !isOfCheckpoint(path)) : left;
     this.#world.check(
       wrong.length === 0,
       () => `nothing refers to ${wrong.join(', ')}, although the job has finished`,
