@@ -14,6 +14,7 @@
  *     [--deaths N]             of process, machine or thread in one world; default 1
  *     [--deviations N]         messages late or early, answers lost; default 1
  *     [--worlds N]             stop after so many
+ *     [--world NAME]           small (default), suspend-claim, drain-no-claim, …
  *   --bugs [--seeds N]         how many of N seeds find each planted bug
  *     [--only TEXT]            of those with this in their name
  *     [--quick]                each only until a seed has found it
@@ -24,6 +25,7 @@ import { PLANTED_BUGS } from '../../packages/simulation/src/bugs/planted-bugs.ts
 import type { Fault } from '../../packages/simulation/src/faults/fault-plan.ts';
 import type { Batch, BatchResult } from '../../packages/simulation/src/scenarios/batch.ts';
 import { explore } from '../../packages/simulation/src/scenarios/exhaustive/explore.ts';
+import { SMALL_WORLDS } from '../../packages/simulation/src/scenarios/exhaustive/small-world.ts';
 import { faultAtEveryEvent } from '../../packages/simulation/src/scenarios/every-event.ts';
 import { scenarioNamed, SCENARIOS } from '../../packages/simulation/src/scenarios/scenarios.ts';
 import { shrink } from '../../packages/simulation/src/scenarios/shrink.ts';
@@ -55,6 +57,7 @@ const { values } = parseArgs({
     deaths: { type: 'string', default: '1' },
     deviations: { type: 'string', default: '1' },
     worlds: { type: 'string' },
+    world: { type: 'string', default: 'small' },
     bugs: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
@@ -133,7 +136,10 @@ async function runExhaustive(): Promise<number> {
     { type: 'powerFailure', at: 0 },
     { type: 'killSlot', at: 0, slot: 0 },
   ];
+  const plan = SMALL_WORLDS[values.world];
+  if (plan === undefined) throw new Error(`no world: ${Object.keys(SMALL_WORLDS).join(', ')}`);
   const result = await explore({
+    plan,
     bounds: { crashes: Number(values.deaths), deviations: Number(values.deviations), faults },
     worldsMax: Number(values.worlds ?? Infinity),
     progress: (worlds) => console.log(`${worlds} worlds in ${seconds()} s`),
@@ -141,7 +147,8 @@ async function runExhaustive(): Promise<number> {
   for (const { unusual, message, trace } of result.failures)
     console.log(`${trace.join('\n')}\nchoices ${unusual.join(' ')}: ${message}`);
   console.log(
-    `${result.worlds} worlds of ${(result.events / result.worlds).toFixed(0)} events and up to ` +
+    `${values.world}: ${result.worlds} worlds of ` +
+      `${(result.events / result.worlds).toFixed(0)} events and up to ` +
       `${result.choicesMax} choices, with ${values.deaths} deaths and ${values.deviations} ` +
       `deviations at most, in ${seconds()} s; ${result.isComplete ? 'all' : 'not all'} tried; ` +
       `${result.failures.length} failures`,

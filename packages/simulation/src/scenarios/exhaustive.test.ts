@@ -4,6 +4,7 @@ import { PLANTED_BUGS } from '../bugs/planted-bugs.ts';
 import type { Fault } from '../faults/fault-plan.ts';
 import type { Bounds } from './exhaustive/choices.ts';
 import { explore } from './exhaustive/explore.ts';
+import { stoppedWorld } from './exhaustive/small-world.ts';
 
 const DEATHS: readonly Fault[] = [
   { type: 'kill', at: 0 },
@@ -25,6 +26,17 @@ test('the small world is right with any one message late, early, or its answer l
   assert.deepEqual(failures, []);
   assert.ok(isComplete && worlds > 500, `${worlds} worlds`);
 });
+
+for (const [stop, claimMode] of [
+  ['suspend', 'CLAIM'],
+  ['drain', 'NO_CLAIM'],
+] as const)
+  test(`${stop} and going on with ${claimMode} are right with any one death anywhere`, async () => {
+    const plan = stoppedWorld(stop, claimMode);
+    const { failures, isComplete, worlds } = await explore({ plan, bounds: ONE_DEATH });
+    assert.deepEqual(failures, []);
+    assert.ok(isComplete && worlds > 800, `${worlds} worlds`);
+  });
 
 test('the search sees what a death at the wrong moment does to a planted bug', async () => {
   const bug = PLANTED_BUGS.find(({ name }) => name === 'pending transactions forgotten at restore');

@@ -4,7 +4,9 @@
  */
 import { Configuration } from '@weir/core/internal/base/configuration';
 import type { JobSpec } from '../../jobs/job-spec.ts';
+import { withSettings } from '../draw-settings.ts';
 import type { SchedulePlan } from '../plan.ts';
+import type { SavepointPlan } from '../savepoint-story.ts';
 
 const JOB: JobSpec = {
   name: 'small',
@@ -83,4 +85,30 @@ export const SMALL_WORLD: SchedulePlan = {
   sequences: [],
   atEvent: null,
   savepoint: null,
+};
+
+/** The same job, stopped with a savepoint after its first record; it goes on from there. */
+export function stoppedWorld(
+  stop: NonNullable<SavepointPlan['stop']>,
+  claimMode: SavepointPlan['claimMode'],
+): SchedulePlan {
+  const claim = { 'execution.state-recovery.claim-mode': claimMode };
+  const savepoint = {
+    stop,
+    at: 9,
+    claimMode,
+    isMoved: false,
+    isRemovedEarly: true,
+    parallelism: 1,
+  };
+  return { ...SMALL_WORLD, settings: withSettings(SMALL_WORLD.settings, claim), savepoint };
+}
+
+/** For the command line. */
+export const SMALL_WORLDS: Readonly<Record<string, SchedulePlan>> = {
+  small: SMALL_WORLD,
+  'suspend-claim': stoppedWorld('suspend', 'CLAIM'),
+  'suspend-no-claim': stoppedWorld('suspend', 'NO_CLAIM'),
+  'drain-claim': stoppedWorld('drain', 'CLAIM'),
+  'drain-no-claim': stoppedWorld('drain', 'NO_CLAIM'),
 };
