@@ -14,7 +14,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   {
     name: 'acknowledgement of a stale attempt counted',
     scenario: 'acknowledgements-of-the-dead',
-    plant: () => substituteMethod(CheckpointShell.prototype, 'tasksFailed', () => () => undefined),
+    plant: () => substituteMethod(PendingCheckpoints.prototype, 'abortAll', () => () => undefined),
   },
   {
     name: 'late acknowledgement counted',
@@ -40,6 +40,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'checkpoint that has expired goes on',
+    scenario: 'acknowledgements-too-late',
     plant: () =>
       substituteMethod(PendingCheckpoints.prototype, 'onExpiryTimer', () => () => undefined),
   },
@@ -128,6 +129,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'attempt deployed that was cancelled meanwhile',
+    scenario: 'thread-dies-in-restart',
     plant: () => substituteMethod(JobExecution.prototype, 'mayDeploy', () => () => true),
   },
 ];

@@ -137,18 +137,6 @@ export const storageBugs: readonly PlantedBug[] = [
     plant: () => withoutSync((path) => path.includes('/.append-')),
   },
   {
-    name: 'clean-up ignores what a newer leader has begun',
-    plant: () =>
-      substituteMethod(
-        FileCheckpointStorage.prototype,
-        'cleanUp',
-        (original) =>
-          function (this: FileCheckpointStorage, options) {
-            return original.call(this, { ...options, below: Infinity });
-          },
-      ),
-  },
-  {
     name: 'files of checkpoints that are not needed any more stay',
     plant: () =>
       substituteMethod(

@@ -38,6 +38,7 @@ export const taskBugs: readonly PlantedBug[] = [
   },
   {
     name: 'commit that failed taken for done',
+    scenario: 'commits-fail',
     plant: () =>
       substituteMethod(
         SinkOperator.prototype,

@@ -7,6 +7,7 @@
 import type { ErrorInfo } from '@weir/core/internal/base/errors';
 import type { Attempt, ExecutionRef, SubtaskKey } from '@weir/core/internal/base/ids';
 import { compareAttempts, isSameAttempt, subtaskKey } from '@weir/core/internal/base/ids';
+import { isTerminalExecutionState } from '@weir/core/internal/protocol/execution/execution-state';
 import type { RunState } from '@weir/core/internal/jobmanager/run-state';
 import type { JobManagerMessage, TaskManagerMessage } from '@weir/core/internal/protocol/messages';
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
@@ -14,13 +15,18 @@ import type { World } from '../world/world.ts';
 import { KeyGroupCheck } from './key-group-check.ts';
 
 interface KnownTask {
-  attempt: Attempt;
+  readonly attempt: Attempt;
+  readonly slot: number;
   isFinished: boolean;
+  /** It has said so, or its thread has died. */
+  isOver: boolean;
 }
 
 export interface ObserverOptions {
   /** Some fault turns bits around; so, if not given. */
   readonly mayBeDamaged?: boolean;
+  /** Runs begin from savepoints: what was complete before means nothing to them. Default true. */
+  readonly hasSavepoints?: boolean;
 }
 
 /** Thrown by no function of a simulated job: only the engine, or the language, throws these. */
@@ -35,6 +41,7 @@ export class ProtocolObserver {
   readonly #world: World;
   readonly #disk: MemoryFileSystem;
   readonly #mayBeDamaged: boolean;
+  readonly #hasSavepoints: boolean;
   /** Newest attempt deployed of each subtask of the present run. */
   #tasks = new Map<SubtaskKey, KnownTask>();
   /** Attempts whose acknowledgement the JobManager has got, by checkpoint. */
@@ -66,6 +73,7 @@ export class ProtocolObserver {
     this.#disk = disk;
     this.#keyGroups = new KeyGroupCheck(world);
     this.#mayBeDamaged = options.mayBeDamaged ?? true;
+    this.#hasSavepoints = options.hasSavepoints ?? true;
   }
 
   runStarted(state: Extract<RunState, { type: 'run' }>): void {
@@ -92,7 +100,7 @@ export class ProtocolObserver {
   sentToTask(message: TaskManagerMessage): void {
     this.lastMessageAt = this.#world.now;
     if (message.type === 'deployTask') {
-      const { execution, restore } = message.deployment;
+      const { execution, restore, slot } = message.deployment;
       if (execution.attempt.epoch < this.#epoch) return;
       const key = keyOf(execution);
       const known = this.#tasks.get(key);
@@ -100,7 +108,12 @@ export class ProtocolObserver {
         known === undefined || compareAttempts(execution.attempt, known.attempt) > 0,
         () => `an attempt of ${key} was deployed twice`,
       );
-      this.#tasks.set(key, { attempt: execution.attempt, isFinished: false });
+      this.#world.check(
+        known === undefined || known.isOver,
+        () => `an attempt of ${key} was deployed while the one before it may still run`,
+      );
+      const { attempt } = execution;
+      this.#tasks.set(key, { attempt, slot, isFinished: false, isOver: false });
       const restored = restore?.checkpointId ?? 0;
       this.#world.check(
         restore === null || restored >= this.#newestComplete,
@@ -149,14 +162,35 @@ export class ProtocolObserver {
     if (message.type !== 'taskStateChanged') return;
     const { error, execution } = message;
     if (error !== null) this.failed(execution.attempt.epoch, error);
-    if (message.state !== 'FINISHED') return;
-    const task = this.#tasks.get(keyOf(message.execution));
-    if (task !== undefined && isSameAttempt(task.attempt, message.execution.attempt))
-      task.isFinished = true;
+    if (!isTerminalExecutionState(message.state)) return;
+    const task = this.#tasks.get(keyOf(execution));
+    if (task === undefined || !isSameAttempt(task.attempt, execution.attempt)) return;
+    task.isOver = true;
+    task.isFinished = message.state === 'FINISHED';
+  }
+
+  /** Its tasks have died with it. */
+  threadDied(slot: number): void {
+    for (const task of this.#tasks.values()) if (task.slot === slot) task.isOver = true;
+  }
+
+  /** The JobManager has dealt with a message: whoever declines ends the checkpoint at once. */
+  handled(message: JobManagerMessage): void {
+    if (message.type !== 'declineCheckpoint') return;
+    const { checkpointId, execution } = message;
+    const known = this.#tasks.get(keyOf(execution));
+    const acks = this.#acknowledged.get(checkpointId);
+    if (known === undefined || !isSameAttempt(known.attempt, execution.attempt)) return;
+    if (acks === undefined || acks.has(keyOf(execution))) return;
+    this.#world.check(
+      this.#ended.has(checkpointId),
+      () => `checkpoint ${checkpointId} goes on, though ${keyOf(execution)} declined it`,
+    );
   }
 
   receivedFromTask(message: JobManagerMessage): void {
     if (message.type !== 'acknowledgeCheckpoint') return;
+    this.#requireNewest(message.execution);
     const acks = this.#acknowledged.get(message.checkpointId);
     const known = this.#tasks.get(keyOf(message.execution));
     if (known === undefined || !isSameAttempt(known.attempt, message.execution.attempt)) return;
@@ -248,6 +282,17 @@ export class ProtocolObserver {
     );
     this.#complete.add(checkpointId);
     this.#newestComplete = Math.max(this.#newestComplete, checkpointId);
+  }
+
+  /** Until a newer one is complete, it is all that the job can go back to. */
+  #requireNewest({ attempt }: ExecutionRef): void {
+    const newest = this.#newestComplete;
+    if (this.#hasSavepoints || !this.#isDurable || attempt.epoch !== this.#epoch) return;
+    if (!this.#directories.has(newest)) return;
+    this.#world.check(
+      this.#isOnDisk(newest),
+      () => `checkpoint ${newest} is gone, and no newer one is complete`,
+    );
   }
 
   /** What a leader completes after another has taken over, that other one knows nothing of. */

@@ -83,6 +83,7 @@ export class SimulatedSlots {
     const { world } = machine;
     thread.isLost = true;
     thread.life.end();
+    machine.observer.threadDied(slot);
     for (const [peer, other] of this.#threads.entries())
       if (peer !== slot && !other.isLost)
         other.toThread.post(`unlink ${slot}`, () => other.exchange.removeLink(slot));
@@ -159,6 +160,7 @@ export class SimulatedSlots {
         if (thread.isLost) return;
         observer.receivedFromTask(copy);
         this.#options.received(copy);
+        observer.handled(copy);
       },
     );
   }

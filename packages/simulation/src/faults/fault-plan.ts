@@ -73,6 +73,12 @@ export type Fault =
       readonly forMs: number;
       readonly chance: number;
     }
+  | {
+      readonly type: 'commitErrors';
+      readonly at: number;
+      readonly forMs: number;
+      readonly chance: number;
+    }
   | { readonly type: 'outerCrash'; readonly at: number }
   | { readonly type: 'wallClock'; readonly at: number; readonly byMs: number }
   | {
@@ -142,6 +148,12 @@ const DRAWS: Readonly<Record<FaultType, Draw>> = {
     at,
     forMs: span(random),
     chance: chance(random) * 4,
+  }),
+  commitErrors: (random, at) => ({
+    type: 'commitErrors',
+    at,
+    forMs: span(random) * 4,
+    chance: 0.2 + 0.8 * random.next(),
   }),
   outerCrash: (_random, at) => ({ type: 'outerCrash', at }),
   wallClock: (random, at) => ({

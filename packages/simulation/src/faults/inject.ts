@@ -81,6 +81,8 @@ function carryOut(fault: Fault, targets: FaultTargets): (() => void) | null {
         undoFailures();
       };
     }
+    case 'commitErrors':
+      return whileSet(outerMood, 'commitFailure', fault.chance, 0);
     case 'outerCrash':
       return done(() => outer.crash());
     case 'wallClock':

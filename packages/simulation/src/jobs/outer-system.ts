@@ -16,6 +16,8 @@ export interface OuterMood {
   failure: number;
   lostAnswer: number;
   isDown: boolean;
+  /** Chance that a commit fails, while everything else goes well; 0 if not given. */
+  commitFailure?: number;
 }
 
 export interface Transaction<T> {
@@ -187,7 +189,9 @@ export class OuterSystem<T> {
     const mood = this.#mood;
     const delayMs = random.next() * 2 * mood.latencyMs;
     const losesAnswer = mood.lostAnswer > 0 && random.next() < mood.lostAnswer;
-    const fails = mood.isDown || (mood.failure > 0 && random.next() < mood.failure);
+    const { failure, commitFailure = 0 } = mood;
+    const chance = label.startsWith('commit ') ? Math.max(failure, commitFailure) : failure;
+    const fails = mood.isDown || (chance > 0 && random.next() < chance);
     return new Promise((resolve, reject) => {
       const act = (): (() => void) => {
         if (fails) return () => reject(unavailable(label));

@@ -19,6 +19,7 @@ export type MomentName =
   | 'restore'
   | 'restart'
   | 'claim'
+  | 'cleanUp'
   | 'start'
   | 'savepoint'
   | 'savepointPublished'
@@ -67,6 +68,8 @@ const MOMENTS: Readonly<Record<MomentName, () => Matches>> = {
   restart: () => (what) => what.startsWith('restarting '),
   /** A process takes the lead of the job. */
   claim: () => (what) => what.startsWith('link /data/jobs/'),
+  /** Whoever leads looks for checkpoints; after its claim, for those to remove. */
+  cleanUp: () => (what) => /^list \/data\/checkpoints(\/[0-9a-f]+)?$/.test(what),
   /** A process asks what earlier ones left. */
   start: () => (what) => what.startsWith('list /data/jobs/'),
   /** A savepoint is asked for. */

@@ -25,6 +25,15 @@ const notHeard = (slot: number, forMs: number): Fault => ({
   slot,
   direction: 'from',
 });
+const late = (forMs: number): Fault => ({
+  type: 'messages',
+  at: 0,
+  forMs,
+  loss: 0,
+  duplication: 0,
+  lateness: 0.7,
+});
+const lost = (forMs: number): Fault => ({ ...late(forMs), loss: 0.5 }) as Fault;
 const silent = (forMs: number): Fault => ({ type: 'lostAnswers', at: 0, forMs, chance: 1 });
 
 function pick<T>(random: Random, values: readonly T[]): T {
@@ -34,6 +43,10 @@ function pick<T>(random: Random, values: readonly T[]): T {
 function step(moment: Step['moment'], when: Step['when'], ...faults: readonly Fault[]): Step {
   return { moment, nth: 1, when, faults };
 }
+
+/** The next leader has begun checkpoints when this one goes on to remove what it does not know. */
+const cleanUpStandsStill = (random: Random): Step =>
+  step('cleanUp', 'before', standsStill(200 + random.int(800)));
 
 /** One of the ways in which a process ends. */
 const death = (random: Random): Fault => pick(random, [KILL, KILL, POWER, SUSPEND]);
@@ -111,6 +124,7 @@ const PATTERN_LIST: readonly Pattern[] = [
         [step('claim', 'before', standsStill(200)), step('claim', 'after', standsStill(200))],
         [step('trigger', 'after', SECOND), step('published', 'before', standsStill(300))],
         [step('commit', 'before', standsStill(300)), step('restore', 'after', SECOND)],
+        [step('claim', 'after', KILL), step('claim', 'after'), cleanUpStandsStill(random)],
       ]),
   },
   {
@@ -192,27 +206,50 @@ const PATTERN_LIST: readonly Pattern[] = [
     change: (plan) => ({ ...plan, job: withoutFileSinks(plan.job) }),
   },
   {
+    name: 'commits-fail',
+    about: 'commits fail, and go on failing when they are tried again, while all else goes well',
+    sequence: (random) => [
+      {
+        ...step('notification', 'before', {
+          type: 'commitErrors',
+          at: 0,
+          forMs: 20 + random.int(1500),
+          chance: 1,
+        }),
+        nth: 1 + random.int(12),
+      },
+    ],
+    change: (plan, random) => ({
+      ...plan,
+      job: withoutFileSinks(plan.job),
+      settings: withSettings(plan.settings, { 'sink.committer.retries': pick(random, [0, 1]) }),
+    }),
+  },
+  {
     name: 'acknowledgements-of-the-dead',
-    about: 'some acknowledgements are held up while another thread dies and is replaced',
+    about: 'acknowledgements are held up while a thread dies and is replaced',
     sequence: (random) => {
       const slot = random.int(4);
+      const other = (slot + 1 + random.int(3)) % 4;
+      const fault = pick(random, [notHeard(slot, 100 + random.int(600)), late(300)]);
       return [
-        {
-          ...step('acknowledgement', 'before', notHeard(slot, 100 + random.int(600))),
-          nth: 1 + random.int(4),
-        },
-        step('acknowledgement', 'after', killSlot((slot + 1 + random.int(3)) % 4)),
+        { ...step('trigger', 'before', fault), nth: 1 + random.int(20) },
+        { ...step('acknowledgement', 'after', killSlot(other)), nth: 1 + random.int(6) },
       ];
     },
     change: (plan) => ({ ...plan, settings: restartsAlways(plan.settings) }),
   },
   {
     name: 'acknowledgements-too-late',
-    about: 'acknowledgements come when their checkpoint has expired',
+    about: 'acknowledgements come when their checkpoint has expired, or never',
     sequence: (random) => [
       {
-        ...step('trigger', 'after', notHeard(random.int(4), 900 + random.int(600))),
-        nth: 1 + random.int(6),
+        ...step(
+          'trigger',
+          'before',
+          pick(random, [notHeard(random.int(4), 900 + random.int(600)), lost(20 + random.int(80))]),
+        ),
+        nth: 1 + random.int(20),
       },
       ...(random.int(2) === 0 ? [step('notification', 'after', death(random))] : []),
     ],

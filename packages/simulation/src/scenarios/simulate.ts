@@ -107,7 +107,10 @@ class Schedule {
       world,
       moods,
       observer: (disk) =>
-        new ProtocolObserver(world, disk, { mayBeDamaged: plan.faults.some(turnsBits) }),
+        new ProtocolObserver(world, disk, {
+          mayBeDamaged: plan.faults.some(turnsBits),
+          hasSavepoints: plan.savepoint !== null,
+        }),
     });
     this.#outerMood = { latencyMs: plan.outerLatencyMs, failure: 0, lostAnswer: 0, isDown: false };
     this.#outer = new OuterSystem(world, this.#outerMood, ({ id }) => id);
