@@ -60,8 +60,8 @@ const MOMENTS: Readonly<Record<MomentName, () => Matches>> = {
   pointer: () => pointer(),
   /** A task hears that it is complete. */
   notification: () => (what) => what.startsWith('notifyCheckpointComplete '),
-  /** The first event in which anything of the outer system or of a folder is committed. */
-  commit: () => (what) => what.startsWith('commit '),
+  /** Something is published, in the outer system or as a file. */
+  commit: () => (what) => what.startsWith('commit ') || what.startsWith('link /output/'),
   /** A task of a later attempt is deployed: it restores. */
   restore: () => (what) => REDEPLOYED.test(what),
   /** Tasks are about to be started again. */
@@ -88,7 +88,7 @@ function pointer(): Matches {
   };
 }
 
-export class SequenceWatch {
+class SequenceWatch {
   readonly #sequence: Sequence;
   readonly #targets: FaultTargets;
   #at = 0;
