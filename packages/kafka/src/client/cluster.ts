@@ -38,6 +38,8 @@ export class KafkaCluster {
   readonly #coordinators = new Map<string, BrokerAddress>();
   readonly #topics = new Map<string, TopicMetadata>();
   #brokers: readonly BrokerAddress[] = [];
+  /** The broker that answered last: one that is away is not waited for again and again. */
+  #answering: { readonly host: string; readonly port: number } | null = null;
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
@@ -108,11 +110,15 @@ export class KafkaCluster {
     request: Request,
   ): Promise<Response> {
     let failure: unknown = null;
-    for (const { host, port } of [...this.#options.bootstrap, ...this.#brokers]) {
+    const first = this.#answering === null ? [] : [this.#answering];
+    for (const { host, port } of [...first, ...this.#options.bootstrap, ...this.#brokers]) {
       try {
         const connection = await this.#connection(host, port, 'control');
-        return await connection.call(api, request);
+        const answer = await connection.call(api, request);
+        this.#answering = { host, port };
+        return answer;
       } catch (error) {
+        this.#answering = null;
         failure ??= error;
         if (!(error instanceof KafkaError && error.isRetriable)) throw error;
       }

@@ -73,6 +73,26 @@ test('headers and timestamps are the event time, the wall clock, or what is chos
   ]);
 });
 
+test('what would make a batch that nobody can read is told', () => {
+  const any = (value: unknown): never => value as never;
+  const wrong: readonly Partial<EncoderOptions<string>>[] = [
+    { key: () => any(7) },
+    { headers: () => ({ count: any(7) }) },
+    { value: { serialize: () => any({}) } },
+    { timestamp: () => Number.NaN },
+    { timestamp: () => any(undefined) },
+  ];
+  for (const options of wrong)
+    assert.throws(
+      () => encoderOf<string>({ value: text(), ...options }).encode('a', 0),
+      /cannot serialise a record: .* is (neither text nor bytes|no time)/,
+    );
+  const fine = encoderOf<string>({ value: text(), key: () => any(new Uint8Array([1, 2])) });
+  const record = fine.encode('a', 5.75);
+  assert.deepEqual(record.key, Buffer.from([1, 2]));
+  assert.equal(record.timestamp, 5, 'whole milliseconds');
+});
+
 test('null is a tombstone, and a topic may be chosen by the value', () => {
   assert.equal(encoderOf<null>({ value: json() }).encode(null, 0).value, null);
   assert.equal(encoderOf<Buffer | null>({ value: bytes() }).encode(null, 0).value, null);

@@ -69,13 +69,14 @@ export class RecordEncoder<T> {
   #encode(value: T, timestamp: number): RoutedRecord<T> {
     const { topic, key, headers, timestamp: timestampOf } = this.#options;
     const own = Number.isFinite(timestamp) ? timestamp : this.#wallTime();
-    const keyOf = key?.(value) ?? null;
+    const time = timestampOf === undefined ? own : timestampOf(value, own);
+    if (!Number.isFinite(time)) throw new RangeError(`timestamp: ${String(time)} is no time`);
     return {
       topic: typeof topic === 'string' ? topic : topic(value),
-      key: typeof keyOf === 'string' ? Buffer.from(keyOf) : keyOf,
-      value: this.#options.value.serialize(value),
+      key: toBytes('key', key?.(value) ?? null),
+      value: toBytes('value', this.#options.value.serialize(value)),
       headers: headers === undefined ? NO_HEADERS : toHeaders(headers(value)),
-      timestamp: timestampOf === undefined ? own : timestampOf(value, own),
+      timestamp: Math.floor(time),
       source: { value },
     };
   }
@@ -120,8 +121,17 @@ const NO_HEADERS: readonly RecordHeader[] = [];
 function toHeaders(headers: Readonly<Record<string, string | Buffer>>): RecordHeader[] {
   return Object.entries(headers).map(([key, value]) => ({
     key,
-    value: typeof value === 'string' ? Buffer.from(value) : value,
+    value: toBytes(`header ${key}`, value),
   }));
+}
+
+/** What is neither text nor bytes would make a batch that nobody can read. */
+function toBytes(what: string, value: unknown): Buffer | null {
+  if (value === null || Buffer.isBuffer(value)) return value;
+  if (typeof value === 'string') return Buffer.from(value);
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  throw new TypeError(`${what}: ${typeof value} is neither text nor bytes`);
 }
 
 function printed(value: unknown): string {
