@@ -67,9 +67,9 @@ export const GROUPS: readonly Group[] = [
     // One process, so that all files share one broker.
     name: 'kafka',
     patterns: ['test/kafka/**/*.test.ts'],
-    options: ['--test-isolation=none', `--test-timeout=${2 * MINUTE_MS}`],
+    options: ['--test-isolation=none', `--test-timeout=${4 * MINUTE_MS}`],
     isTimed: true,
-    limitMs: 15 * MINUTE_MS,
+    limitMs: 20 * MINUTE_MS,
   },
   {
     // One process, so that all files share one server.
