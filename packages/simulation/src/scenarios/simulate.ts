@@ -40,6 +40,8 @@ export interface ScheduleOptions {
   readonly scenario?: Scenario;
   /** Answer with all that happened. Default: with the last events, when something failed. */
   readonly keepsTrace?: boolean;
+  /** Whether one that fails is run once more, to tell what happened; default true. */
+  readonly tells?: boolean;
   /** Changes what the scenario draws: leaves faults out, adds one at an event. */
   readonly change?: (plan: SchedulePlan) => SchedulePlan;
   /** In the place of random numbers: who tries all there is to choose. */
@@ -75,7 +77,8 @@ const STILL_MS = 12_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const result = await new Schedule(options).run();
-  if (result.failure === null || options.keepsTrace === true) return result;
+  const { keepsTrace = false, tells = true } = options;
+  if (result.failure === null || keepsTrace || !tells) return result;
   const { trace } = await new Schedule({ ...options, keepsTrace: true }).run();
   return { ...result, trace: trace.slice(-LINES_SHOWN) };
 }
