@@ -11,7 +11,7 @@ for (const { name: scenario, about } of PATTERNS)
   test(`${scenario}: ${about}`, async () => {
     const { failures, hits } = await runBatch({ scenario, first: 1, count: SEEDS, bug: null });
     assert.deepEqual(failures, []);
-    assert.ok(hits >= SEEDS * 0.8, `its moment came in ${hits} of ${SEEDS} schedules only`);
+    assert.ok(hits >= SEEDS / 2, `its moment came in ${hits} of ${SEEDS} schedules only`);
   });
 
 for (const { name: scenario, about } of SAVEPOINT_SCENARIOS)
