@@ -89,8 +89,9 @@ export class SimulatedSlots {
         other.toThread.post(`unlink ${slot}`, () => other.exchange.removeLink(slot));
     world.schedule(process, 1 + this.#latency(), `slot ${slot} lost`, () => {
       this.#spawn(slot);
-      for (let peer = 0; peer < this.#threads.length; peer++)
-        if (peer !== slot && this.#threads[peer]?.isLost === false) this.#reconnect(slot, peer);
+      for (const [peer, { isLost }] of this.#threads.entries())
+        if (isLost) this.#threads[slot]?.exchange.removeLink(peer);
+        else if (peer !== slot) this.#reconnect(slot, peer);
       const text = `the thread of slot ${slot} died`;
       const details = { slot };
       this.#options.lost(slot, new WeirError('transient', text, { code: 'SLOT_LOST', details }));
