@@ -10,7 +10,7 @@ import { codeBlocks } from '../package/code-blocks.ts';
 import { packPackages, ROOT, userEnvironment } from '../package/installed-package.ts';
 import { shownFor, walkThrough } from '../package/walkthrough.ts';
 
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 280_000;
 const blocks = codeBlocks(readFileSync(join(ROOT, 'docs/guide/testing.md'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'weir-testing-'));
 /** Where the page works. */
