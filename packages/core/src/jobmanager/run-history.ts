@@ -46,7 +46,8 @@ export class RunHistory {
   update(executions: readonly Execution[]): void {
     const before = this.#latest;
     this.#latest = executions;
-    for (const [index, execution] of executions.entries()) {
+    for (let index = 0; index < executions.length; index++) {
+      const execution = executions[index] as Execution;
       // As it was at the last event, like nearly all.
       if (execution === before[index]) continue;
       const { ref, state, attemptNumber } = execution;

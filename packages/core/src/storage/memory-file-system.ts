@@ -33,6 +33,8 @@ type Node = FileNode | DirectoryNode;
 export class MemoryFileSystem implements FileSystem {
   readonly #wallTime: () => number;
   readonly #root: DirectoryNode;
+  /** Names on the way to each path that was asked for. */
+  readonly #names = new Map<string, readonly string[]>();
   #crashes = 0;
 
   constructor(wallTime: () => number = () => 0) {
@@ -61,7 +63,7 @@ export class MemoryFileSystem implements FileSystem {
   /** What a power failure right now would certainly leave of a file; `null`: perhaps nothing. */
   survives(path: string): Uint8Array | null {
     let node: Node = this.#root;
-    for (const name of namesOf(path)) {
+    for (const name of this.#namesOf(path)) {
       const next: Node | undefined = node.kind === 'directory' ? node.durable.get(name) : undefined;
       if (next === undefined) return null;
       node = next;
@@ -89,7 +91,7 @@ export class MemoryFileSystem implements FileSystem {
 
   async makeDirectory(path: string): Promise<void> {
     let directory = this.#root;
-    for (const name of namesOf(path)) {
+    for (const name of this.#namesOf(path)) {
       let next = directory.entries.get(name);
       if (next === undefined) {
         next = newDirectory(this.#wallTime());
@@ -216,12 +218,21 @@ export class MemoryFileSystem implements FileSystem {
 
   #find(path: string): Node | null {
     let node: Node = this.#root;
-    for (const name of namesOf(path)) {
+    for (const name of this.#namesOf(path)) {
       const next: Node | undefined = node.kind === 'directory' ? node.entries.get(name) : undefined;
       if (next === undefined) return null;
       node = next;
     }
     return node;
+  }
+
+  #namesOf(path: string): readonly string[] {
+    let names = this.#names.get(path);
+    if (names === undefined) {
+      names = path.split('/').filter((name) => name !== '');
+      this.#names.set(path, names);
+    }
+    return names;
   }
 
   #file(action: string, path: string): FileNode {
@@ -237,11 +248,6 @@ export class MemoryFileSystem implements FileSystem {
     if (node.kind === 'file') throw storageErrorFromErrno(action, path, 'ENOTDIR');
     return node;
   }
-}
-
-function namesOf(path: string): readonly string[] {
-  const names = path.split('/');
-  return names.includes('') ? names.filter((name) => name !== '') : names;
 }
 
 function newFile(modifiedAt: number): FileNode {

@@ -27,6 +27,7 @@ export class TaskExecutor {
   readonly #onIdle: () => void;
   readonly #stallWarningMs: number;
   readonly #tasks = new Map<string, Task>();
+  readonly #runNextRound = (): void => this.#runRound();
   #round: Timer | null = null;
   #timer: Timer | null = null;
   #metricsTimer: Timer | null = null;
@@ -66,7 +67,7 @@ export class TaskExecutor {
       return;
     }
     if (this.#round !== null || this.#isClosed) return;
-    this.#round = this.#environment.clock.defer('task-round', () => this.#runRound());
+    this.#round = this.#environment.clock.defer('task-round', this.#runNextRound);
   }
 
   /** Number of tasks that are not closed. */

@@ -2,10 +2,12 @@
  * Events in the order of time; those of the same time in random order. The random tie-break is the
  * scheduler: every interleaving of simultaneous events is reached by some seed. A binary heap.
  */
+import type { Timer } from '@weir/core/internal/base/clock';
 import type { Life } from './life.ts';
 import type { Label } from './trace.ts';
 
-export interface WorldEvent {
+/** An event, and its timer. */
+export interface WorldEvent extends Timer {
   at: number;
   /** Drawn; of an event that a pause has moved, its former time, so that order is kept. */
   tie: number;

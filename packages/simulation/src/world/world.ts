@@ -75,13 +75,10 @@ export class World {
       label,
       fn,
       cancelled: false,
+      cancel: cancelEvent,
     };
     this.#queue.push(event);
-    return {
-      cancel: () => {
-        event.cancelled = true;
-      },
-    };
+    return event;
   }
 
   /** Remarks in the trace. */
@@ -148,7 +145,13 @@ export class World {
 
 /** Every promise that can go on has done so: the tick queue runs when the microtasks are empty. */
 function drained(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
-  });
+  return new Promise(whenDrained);
+}
+
+function whenDrained(resolve: () => void): void {
+  process.nextTick(resolve);
+}
+
+function cancelEvent(this: WorldEvent): void {
+  this.cancelled = true;
 }

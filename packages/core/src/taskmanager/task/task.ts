@@ -117,18 +117,19 @@ export class Task {
     if (this.#phase !== 'running') return null;
     const { clock } = this.#environment;
     const { chain, partitions, latency } = this.#requireSubtask();
-    const due: number[] = [];
     const isBlocked = this.#blockedSince !== null || this.#stop.isSuspended;
     // While there is no room nothing of the chain may run: the end of that wakes the task.
     const timer = isBlocked ? null : chain.nextProcessingTimer();
-    if (timer !== null) due.push(timer - clock.wallTime());
     const probe = isBlocked ? null : (chain.source?.nextProbeAt ?? null);
-    if (probe !== null) due.push(probe - clock.now());
     const marker = isBlocked ? null : latency.nextAt;
-    if (marker !== null) due.push(marker - clock.now());
-    const flush = this.#bufferTimeout.dueIn(partitions, clock.now());
-    if (flush !== null) due.push(flush);
-    return due.length === 0 ? null : Math.max(0, Math.min(...due));
+    const now = clock.now();
+    const due = Math.min(
+      timer === null ? Infinity : timer - clock.wallTime(),
+      probe === null ? Infinity : probe - now,
+      marker === null ? Infinity : marker - now,
+      this.#bufferTimeout.dueIn(partitions, now) ?? Infinity,
+    );
+    return due === Infinity ? null : Math.max(0, due);
   }
 
   triggerCheckpoint(trigger: CheckpointTrigger): void {
