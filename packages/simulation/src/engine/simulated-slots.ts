@@ -65,8 +65,10 @@ export class SimulatedSlots {
 
   send(slot: number, message: TaskManagerMessage): void {
     const thread = this.#threads[slot] as SlotThread;
-    this.#options.machine.observer.sentToTask(message);
-    if (thread.isLost) return;
+    const { observer } = this.#options.machine;
+    observer.sentToTask(message);
+    // What is deployed to a dead thread never runs.
+    if (thread.isLost) return observer.threadDied(slot);
     const copy = copyPlain(message);
     thread.toThread.send(
       copy,
