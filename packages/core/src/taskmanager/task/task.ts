@@ -115,18 +115,17 @@ export class Task {
   /** Milliseconds until the task wants to be stepped again though nothing arrives; null: never. */
   nextStepIn(): number | null {
     if (this.#phase !== 'running') return null;
-    const { clock } = this.#environment;
     const { chain, partitions, latency } = this.#requireSubtask();
     const isBlocked = this.#blockedSince !== null || this.#stop.isSuspended;
     // While there is no room nothing of the chain may run: the end of that wakes the task.
     const timer = isBlocked ? null : chain.nextProcessingTimer();
     const probe = isBlocked ? null : (chain.source?.nextProbeAt ?? null);
     const marker = isBlocked ? null : latency.nextAt;
-    const now = clock.now();
+    const now = this.#environment.clock.now();
     const due = Math.min(
-      timer === null ? Infinity : timer - clock.wallTime(),
-      probe === null ? Infinity : probe - now,
-      marker === null ? Infinity : marker - now,
+      timer === null ? Infinity : timer - this.#environment.clock.wallTime(),
+      (probe ?? Infinity) - now,
+      (marker ?? Infinity) - now,
       this.#bufferTimeout.dueIn(partitions, now) ?? Infinity,
     );
     return due === Infinity ? null : Math.max(0, due);
