@@ -4,9 +4,11 @@
  * could otherwise write, or prepare, after its successor has begun. A role may end its own sessions
  * without further rights.
  */
+import { FencedError } from '@weir/core';
 import type { ConnectorEnvironment, SinkIdentity, SinkWriterContext } from '@weir/core';
 import type { Database } from './client/database.ts';
 import { PostgresError } from './client/postgres-errors.ts';
+import type { Row } from './client/session.ts';
 
 export type Attempt = SinkWriterContext['attempt'];
 
@@ -37,11 +39,18 @@ export interface DeadSessions {
   readonly subtasks: readonly number[] | 'all';
   /** Sessions of lower attempts are ended. */
   readonly attempt: Attempt;
-  /** Those of this attempt too: one that broke may still be at work on the server. */
+  /**
+   * For a writer that opens a session: those of its own attempt are ended too, since one that broke
+   * may still be at work on the server; and it is refused if a higher attempt has taken over.
+   */
   readonly includingOwn?: boolean;
 }
 
-/** Resolves when they have ended. @throws PostgresError when they do not. */
+/**
+ * Resolves when they have ended.
+ * @throws FencedError, with `includingOwn`, when a session of a higher attempt is there.
+ * @throws PostgresError when they do not end.
+ */
 export async function endSessions(
   database: Database,
   { clock }: Pick<ConnectorEnvironment, 'clock'>,
@@ -53,7 +62,14 @@ export async function endSessions(
     const rows = await database.withSession((session) =>
       session.query('looking for sessions of dead attempts', SESSIONS, [prefix]),
     );
-    const old = rows.filter((row) => isDead(String(row['name']).slice(prefix.length), dead));
+    const nameOf = (row: Row): string => String(row['name']).slice(prefix.length);
+    const newer = rows.find((row) => isNewer(nameOf(row), dead));
+    if (newer !== undefined)
+      throw new FencedError(
+        `attempt ${dead.attempt.epoch}.${dead.attempt.counter} of a sink finds that a newer one ` +
+          `writes to PostgreSQL at ${database.place}: ${nameOf(newer)}`,
+      );
+    const old = rows.filter((row) => isDead(nameOf(row), dead));
     if (old.length === 0) return;
     if (clock.now() - startedAt > END_LIMIT_MS)
       throw new PostgresError(
@@ -78,6 +94,13 @@ function isDead(text: string, { attempt, subtasks, includingOwn = false }: DeadS
   const name = parse(text);
   if (name === null || (subtasks !== 'all' && !subtasks.includes(name.subtask))) return false;
   return includingOwn ? !isLower(attempt, name.attempt) : isLower(name.attempt, attempt);
+}
+
+function isNewer(text: string, { attempt, subtasks, includingOwn = false }: DeadSessions): boolean {
+  const name = parse(text);
+  if (!includingOwn || name === null) return false;
+  if (subtasks !== 'all' && !subtasks.includes(name.subtask)) return false;
+  return isLower(attempt, name.attempt);
 }
 
 function parse(text: string): { readonly subtask: number; readonly attempt: Attempt } | null {

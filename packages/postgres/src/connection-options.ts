@@ -4,7 +4,8 @@ import { ConfigurationError } from '@weir/core';
 import type { ClientConfig } from 'pg';
 import type { ConnectorEnvironment } from '@weir/core';
 import { Database } from './client/database.ts';
-import type { SessionSettings } from './client/session.ts';
+import { PostgresSession } from './client/session.ts';
+import type { Connect, SessionSettings } from './client/session.ts';
 
 /** Where the database is. What is left out comes from `PGHOST`, `PGUSER` and so on. */
 export interface PostgresAddress {
@@ -44,8 +45,12 @@ export type OpenDatabase = (
   applicationName: string,
 ) => Database;
 
-/** `option` names the sink in messages. */
-export function databaseOf(option: string, options: PostgresConnectionOptions): OpenDatabase {
+/** `option` names the sink in messages; `connect` stands in for the driver in tests. */
+export function databaseOf(
+  option: string,
+  options: PostgresConnectionOptions,
+  connect: Connect = (settings, session) => PostgresSession.open(settings, session),
+): OpenDatabase {
   const { requestTimeoutMs = 60_000, lockTimeoutMs = 20_000, retryForMs = 60_000 } = options;
   const { connectTimeoutMs = 10_000 } = options;
   const waits = { connectTimeoutMs, requestTimeoutMs, lockTimeoutMs, retryForMs };
@@ -64,7 +69,7 @@ export function databaseOf(option: string, options: PostgresConnectionOptions): 
     requestTimeoutMs,
     lockTimeoutMs,
   };
-  return (environment, name) => new Database(environment, settings, { name, retryForMs });
+  return (environment, name) => new Database(environment, settings, { name, retryForMs, connect });
 }
 
 export function checkWhole(

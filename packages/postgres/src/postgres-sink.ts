@@ -11,6 +11,7 @@ import type {
   TransactionalWriter,
 } from '@weir/core';
 import { sinkName } from './application-name.ts';
+import type { Connect } from './client/session.ts';
 import { checkWhole, databaseOf } from './connection-options.ts';
 import type { OpenDatabase, PostgresConnectionOptions } from './connection-options.ts';
 import type { PostgresCommittable } from './sink/committable.ts';
@@ -60,8 +61,9 @@ export interface PostgresSinkOptions<T> extends PostgresConnectionOptions {
  */
 export function postgresSink<T>(
   options: PostgresSinkOptions<T>,
+  connect?: Connect,
 ): Sink<T, never, PostgresCommittable> {
-  return new ExactlyOncePostgresSink(options);
+  return new ExactlyOncePostgresSink(options, connect);
 }
 
 class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
@@ -74,7 +76,7 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
   readonly #writer: TransactionWriterOptions<T>;
   readonly #transactions: TransactionSettings;
 
-  constructor(options: PostgresSinkOptions<T>) {
+  constructor(options: PostgresSinkOptions<T>, connect: Connect | undefined) {
     super();
     const { table, columns, transactionPrefix = 'weir', batchSize, bufferLength } = options;
     checkTable('postgresSink', table, columns);
@@ -82,7 +84,7 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
     checkWhole('postgresSink', 'bufferLength', { value: bufferLength, least: 1 });
     checkPrefix(transactionPrefix);
     this.name = `postgres ${table}`;
-    this.#open = databaseOf('postgresSink', options);
+    this.#open = databaseOf('postgresSink', options, connect);
     this.#writer = {
       table,
       columns,

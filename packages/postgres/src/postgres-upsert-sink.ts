@@ -5,6 +5,7 @@
 import { ConfigurationError, IdempotentSink } from '@weir/core';
 import type { BatchSettings, IdempotentOutput, Sink, SinkWriterContext } from '@weir/core';
 import { sinkName } from './application-name.ts';
+import type { Connect } from './client/session.ts';
 import { checkWhole, databaseOf } from './connection-options.ts';
 import type { OpenDatabase, PostgresConnectionOptions } from './connection-options.ts';
 import { checkTable } from './postgres-sink.ts';
@@ -48,8 +49,9 @@ export interface PostgresUpsertSinkOptions<T> extends PostgresConnectionOptions 
  */
 export function postgresUpsertSink<T>(
   options: PostgresUpsertSinkOptions<T>,
+  connect?: Connect,
 ): Sink<T, never, never> {
-  return new UpsertPostgresSink(options);
+  return new UpsertPostgresSink(options, connect);
 }
 
 class UpsertPostgresSink<T> extends IdempotentSink<T, UpsertWrite> {
@@ -59,7 +61,7 @@ class UpsertPostgresSink<T> extends IdempotentSink<T, UpsertWrite> {
   readonly #open: OpenDatabase;
   readonly #options: UpsertOptions<T>;
 
-  constructor(options: PostgresUpsertSinkOptions<T>) {
+  constructor(options: PostgresUpsertSinkOptions<T>, connect: Connect | undefined) {
     super();
     const { table, columns, key, batchSize, lingerMs, bufferRecords, retryForMs } = options;
     checkTable('postgresUpsertSink', table, columns);
@@ -75,7 +77,7 @@ class UpsertPostgresSink<T> extends IdempotentSink<T, UpsertWrite> {
       ...(bufferRecords === undefined ? {} : { bufferRecords }),
       ...(retryForMs === undefined ? {} : { retryForMs }),
     };
-    this.#open = databaseOf('postgresUpsertSink', options);
+    this.#open = databaseOf('postgresUpsertSink', options, connect);
     this.#options = { table, columns, key, badRows: options.onBadRow ?? 'fail' };
   }
 

@@ -4,8 +4,7 @@
  */
 import type { Clock, ConnectorEnvironment } from '@weir/core';
 import { PostgresError } from './postgres-errors.ts';
-import { PostgresSession } from './session.ts';
-import type { SessionSettings } from './session.ts';
+import type { Connect, Session, SessionSettings } from './session.ts';
 
 const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MAX_MS = 2000;
@@ -14,20 +13,22 @@ export class Database {
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
   readonly #retryForMs: number;
+  readonly #open: Connect;
   /** For short steps: committing, looking up. */
-  #session: Promise<PostgresSession> | null = null;
+  #session: Promise<Session> | null = null;
   readonly #name: string;
   #isClosed = false;
 
   constructor(
     environment: Pick<ConnectorEnvironment, 'clock'>,
     settings: SessionSettings,
-    options: { readonly name: string; readonly retryForMs: number },
+    options: { readonly name: string; readonly retryForMs: number; readonly connect: Connect },
   ) {
     this.#clock = environment.clock;
     this.#settings = settings;
     this.#name = options.name;
     this.#retryForMs = options.retryForMs;
+    this.#open = options.connect;
   }
 
   get place(): string {
@@ -38,12 +39,12 @@ export class Database {
    * A session of its own, for whoever closes it, listed under `name`. Waits while the server is
    * away.
    */
-  openSession(name: string): Promise<PostgresSession> {
+  openSession(name: string): Promise<Session> {
     return this.#retry(() => this.#connect(name));
   }
 
   /** Runs a step that may be carried out twice; tries it again while the server is away. */
-  withSession<R>(run: (session: PostgresSession) => Promise<R>): Promise<R> {
+  withSession<R>(run: (session: Session) => Promise<R>): Promise<R> {
     return this.#retry(async () => run(await this.#shared()));
   }
 
@@ -53,7 +54,7 @@ export class Database {
     await session?.close();
   }
 
-  async #shared(): Promise<PostgresSession> {
+  async #shared(): Promise<Session> {
     const session = await this.#session?.catch(() => null);
     if (session !== null && session !== undefined && !session.isBroken) return session;
     session?.destroy();
@@ -61,8 +62,8 @@ export class Database {
     return this.#session;
   }
 
-  #connect(name: string): Promise<PostgresSession> {
-    return PostgresSession.open(this.#settings, {
+  #connect(name: string): Promise<Session> {
+    return this.#open(this.#settings, {
       clock: this.#clock,
       name,
       findBlockers: (processId) => this.#blockersOf(processId),
@@ -87,7 +88,7 @@ export class Database {
 
   /** On a connection of its own, since the shared one may be what waits. */
   async #blockersOf(processId: number): Promise<string | null> {
-    const session = await PostgresSession.open(this.#settings, {
+    const session = await this.#open(this.#settings, {
       clock: this.#clock,
       name: 'weir lock look-up',
       findBlockers: null,

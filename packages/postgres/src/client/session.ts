@@ -21,10 +21,36 @@ export interface SessionSettings {
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/** A connection to the server, as sinks use it. */
+export interface Session {
+  readonly isBroken: boolean;
+  /**
+   * Rows of a statement; of several, those of the last. `what` names it in errors. Without
+   * `values` it goes as a simple query.
+   */
+  query(what: string, text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Copies lines in COPY's text format. */
+  copy(what: string, statement: string, rows: Buffer): Promise<void>;
+  /** Ends the session in order; a server that does not answer is not waited for. */
+  close(): Promise<void>;
+  /** Breaks the connection: the server rolls back what is open, as soon as it notices. */
+  destroy(): void;
+}
+
+export interface SessionOptions {
+  readonly clock: Clock;
+  /** The application name, by which the server lists the session. */
+  readonly name: string;
+  readonly findBlockers: FindBlockers | null;
+}
+
+/** Opens sessions; tests put theirs in its place. */
+export type Connect = (settings: SessionSettings, options: SessionOptions) => Promise<Session>;
+
 /** Looks up who holds what the session of this server process waits for. */
 export type FindBlockers = (processId: number) => Promise<string | null>;
 
-export class PostgresSession {
+export class PostgresSession implements Session {
   readonly #client: pg.Client;
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
@@ -45,15 +71,7 @@ export class PostgresSession {
     client.on('error', (error: Error) => (this.#failure ??= error));
   }
 
-  /** `name` is the application name, by which the server lists the session. */
-  static async open(
-    settings: SessionSettings,
-    options: {
-      readonly clock: Clock;
-      readonly name: string;
-      readonly findBlockers: FindBlockers | null;
-    },
-  ): Promise<PostgresSession> {
+  static async open(settings: SessionSettings, options: SessionOptions): Promise<PostgresSession> {
     const client = new pg.Client({
       ...settings.client,
       application_name: options.name,
@@ -75,10 +93,6 @@ export class PostgresSession {
     return this.#failure !== null;
   }
 
-  /**
-   * Rows of a statement; of several, those of the last. `what` names it in errors. Without
-   * `values` it goes as a simple query.
-   */
   async query(what: string, text: string, values?: readonly unknown[]): Promise<readonly Row[]> {
     return this.#guarded(what, async () => {
       const result: unknown =
@@ -90,12 +104,10 @@ export class PostgresSession {
     });
   }
 
-  /** Copies lines in COPY's text format. */
   async copy(what: string, statement: string, rows: Buffer): Promise<void> {
     await this.#guarded(what, () => this.#client.query(new CopyIn(statement, rows)).done);
   }
 
-  /** Ends the session in order; a server that does not answer is not waited for. */
   async close(): Promise<void> {
     const limit = this.#clock.schedule(2000, 'postgres-close', () => this.destroy());
     try {
@@ -108,7 +120,6 @@ export class PostgresSession {
     }
   }
 
-  /** Breaks the connection: the server rolls back what is open, as soon as it notices. */
   destroy(): void {
     this.#failure ??= new Error('the connection was closed');
     streamOf(this.#client).destroy();

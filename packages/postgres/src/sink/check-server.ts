@@ -1,6 +1,6 @@
 /** What a server must offer before the first record: a version, room for prepared transactions. */
 import { WeirError } from '@weir/core';
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 
 /** `pg_current_xact_id`, `pg_xact_status` and the type xid8 are there from here on. */
 const VERSION_MIN = 13;
@@ -13,7 +13,7 @@ export function neededPrepared(parallelism: number): number {
 
 /** The identifier of the server. @throws WeirError of kind `user` with what to change. */
 export async function checkServer(
-  session: PostgresSession,
+  session: Session,
   place: string,
   { prefix, parallelism }: { readonly prefix: string; readonly parallelism: number },
 ): Promise<string> {

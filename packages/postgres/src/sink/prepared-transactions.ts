@@ -16,7 +16,7 @@
 import type { CommittableStatus } from '@weir/core';
 import type { Database } from '../client/database.ts';
 import { PostgresError, UNDEFINED_OBJECT } from '../client/postgres-errors.ts';
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 import { literal } from '../table/sql-names.ts';
 import type { PostgresCommittable } from './committable.ts';
 
@@ -81,7 +81,7 @@ export function statusOf(outcome: TransactionOutcome): CommittableStatus {
 }
 
 async function readOutcome(
-  session: PostgresSession,
+  session: Session,
   { gid, xid, systemId }: PostgresCommittable,
 ): Promise<TransactionOutcome> {
   const what = `to tell what became of ${gid}`;

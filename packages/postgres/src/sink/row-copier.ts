@@ -4,7 +4,7 @@
  * batch is halved until that is clear. Without, a bad row ends the transaction, and the error names
  * it.
  */
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 import { PostgresError } from '../client/postgres-errors.ts';
 import { badRowError } from '../table/bad-rows.ts';
 import type { BadRows } from '../table/bad-rows.ts';
@@ -14,14 +14,14 @@ import { quoted, quotedTable } from '../table/sql-names.ts';
 import type { TableLayout } from '../table/table-layout.ts';
 
 export class RowCopier<T> {
-  readonly #session: PostgresSession;
+  readonly #session: Session;
   readonly #encoder: RowEncoder<T>;
   readonly #badRows: BadRows;
   readonly #what: string;
   readonly #statement: string;
 
   constructor(
-    session: PostgresSession,
+    session: Session,
     {
       layout,
       encoder,

@@ -16,7 +16,7 @@ import {
   OUT_OF_MEMORY,
   PostgresError,
 } from '../client/postgres-errors.ts';
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 import { BadRows } from '../table/bad-rows.ts';
 import type { BadRowPolicy, DeadLetter } from '../table/bad-rows.ts';
 import type { Columns } from '../table/columns.ts';
@@ -63,7 +63,7 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
   readonly #badRows: BadRows;
   readonly #fullPrefix: string;
   readonly #run: string;
-  #session: PostgresSession | null = null;
+  #session: Session | null = null;
   #encoder: RowEncoder<T> | null = null;
   #copier: RowCopier<T> | null = null;
   #systemId = '';

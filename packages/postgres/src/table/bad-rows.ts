@@ -5,7 +5,7 @@
  */
 import { SerializationError } from '@weir/core';
 import type { SinkWriterContext } from '@weir/core';
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 import type { BadRow } from './row-encoder.ts';
 import { quotedTable } from './sql-names.ts';
 import { unfit } from './table-layout.ts';
@@ -28,7 +28,7 @@ export class BadRows {
   }
 
   /** Before the first record: the dead-letter table must be there. */
-  async check(session: PostgresSession): Promise<void> {
+  async check(session: Session): Promise<void> {
     if (typeof this.#policy === 'string') return;
     const table = this.#policy.deadLetterTable;
     const [found] = await session.query(`looking for ${table}`, COLUMNS_PRESENT, [

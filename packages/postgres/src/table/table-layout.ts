@@ -4,7 +4,7 @@
  * record, by name.
  */
 import { WeirError } from '@weir/core';
-import type { PostgresSession, Row } from '../client/session.ts';
+import type { Session, Row } from '../client/session.ts';
 import { CATALOGUE_NAMES, declaredType } from './columns.ts';
 import type { Columns } from './columns.ts';
 import { quoted, quotedTable } from './sql-names.ts';
@@ -34,7 +34,7 @@ export interface TableLayout {
 
 /** @throws WeirError of kind `user` when the table does not fit the mapping. */
 export async function readLayout<T>(
-  session: PostgresSession,
+  session: Session,
   table: string,
   mapping: Columns<T>,
 ): Promise<TableLayout> {
@@ -68,7 +68,7 @@ export async function readLayout<T>(
 
 /** Whether rows can be told apart by these columns: a whole unique index has exactly them. */
 export async function hasUniqueKey(
-  session: PostgresSession,
+  session: Session,
   table: string,
   key: readonly string[],
 ): Promise<boolean> {

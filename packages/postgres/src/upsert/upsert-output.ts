@@ -11,7 +11,7 @@ import { endSessions, writerName } from '../application-name.ts';
 import type { Database } from '../client/database.ts';
 import { asSinkErrors } from '../client/postgres-errors.ts';
 import type { PostgresError } from '../client/postgres-errors.ts';
-import type { PostgresSession } from '../client/session.ts';
+import type { Session } from '../client/session.ts';
 import { isDataError, reasonOf } from '../sink/row-copier.ts';
 import { BadRows } from '../table/bad-rows.ts';
 import type { BadRowPolicy, DeadLetter } from '../table/bad-rows.ts';
@@ -43,7 +43,7 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
   readonly #database: Database;
   readonly #options: UpsertOptions<T>;
   readonly #badRows: BadRows;
-  #session: PostgresSession | null = null;
+  #session: Session | null = null;
   #encoder: RowEncoder<T> | null = null;
   #statement = '';
   #keyPlaces: readonly number[] = [];
@@ -110,7 +110,7 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
   }
 
   /** Halves a batch that the server refuses until the row at fault stands alone. */
-  async #writeRows(session: PostgresSession, rows: readonly RowWrite[]): Promise<DeadLetter[]> {
+  async #writeRows(session: Session, rows: readonly RowWrite[]): Promise<DeadLetter[]> {
     const letters: DeadLetter[] = [];
     const parts = [rows];
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
@@ -141,7 +141,7 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
     return { key: `!${letterOf(bad).id}`, bad };
   }
 
-  async #connected(): Promise<PostgresSession> {
+  async #connected(): Promise<Session> {
     if (this.#session !== null && !this.#session.isBroken) return this.#session;
     this.#session?.destroy();
     const { subtask, attempt } = this.#context;
