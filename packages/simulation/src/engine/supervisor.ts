@@ -36,6 +36,7 @@ export interface StartOrder {
 interface Running {
   readonly process: SimulatedProcess;
   readonly token: string;
+  readonly parallelism: number;
   looksDead: boolean;
 }
 
@@ -56,6 +57,8 @@ export class Supervisor {
   /** For starts until one of them leads the job; its parallelism is that of those after it too. */
   order: StartOrder | null = null;
   #orderedParallelism: number | null = null;
+  /** Of the last process that led the job. */
+  #usedParallelism: number | null = null;
   /** Told of every end before anything is made of it: may give an order. */
   onEnd: (how: ProcessEnd) => void = () => undefined;
 
@@ -107,6 +110,7 @@ export class Supervisor {
       rebuild: (known) => this.#jobs.rebuild(parallelism, known),
       ...(order === null ? {} : { restorePath: order.restorePath }),
       leads: () => {
+        this.#usedParallelism = parallelism;
         if (this.order === order) this.order = null;
       },
       ownership: {
@@ -116,7 +120,7 @@ export class Supervisor {
       },
       ended: (how) => this.#ended(running, how),
     });
-    const running: Running = { process, token, looksDead: false };
+    const running: Running = { process, token, parallelism, looksDead: false };
     this.#running.push(running);
     world.schedule(life, 0, `start with parallelism ${parallelism}`, () => process.start());
   }
@@ -181,6 +185,7 @@ export class Supervisor {
     world.note(running.process.life.name, `ended ${how.status} ${how.message}`);
     this.lastEnd = how;
     this.#remove(running);
+    this.#obey(running, how);
     this.onEnd(how);
     if (this.order !== null) {
       this.#hasFinished = false;
@@ -194,6 +199,12 @@ export class Supervisor {
       world.violated('the job had finished, and ran once more');
     this.#hasFinished ||= how.status === 'FINISHED';
     this.#restartLater();
+  }
+
+  /** Another parallelism chains what had finished to what had not: back to the one before. */
+  #obey({ parallelism }: Running, { status, message }: ProcessEnd): void {
+    if (status !== 'REFUSED' || !message.endsWith('startNewChain()')) return;
+    if (parallelism !== this.#usedParallelism) this.#orderedParallelism = this.#usedParallelism;
   }
 
   /** When nothing runs by then that looks alive. */

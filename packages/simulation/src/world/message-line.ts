@@ -64,9 +64,10 @@ export class MessageLine {
     if (!LOSSY.has(message.type)) return this.post(label, deliver);
     const isLost = mood.loss > 0 && random.next() < mood.loss;
     const isTwice = mood.duplication > 0 && random.next() < mood.duplication;
-    const mayBeLate = message.type !== 'triggerCheckpoint' && mood.lateness > 0;
-    const isLate = mayBeLate && random.next() < mood.lateness;
-    if (isTwice) this.#postLate(() => `again ${wordsOf(label)}`, deliver);
+    const mayBeLate = message.type !== 'triggerCheckpoint';
+    const isLate = mayBeLate && mood.lateness > 0 && random.next() < mood.lateness;
+    // The second of two is the late one, if the first is lost.
+    if (isTwice && (mayBeLate || !isLost)) this.#postLate(() => `again ${wordsOf(label)}`, deliver);
     if (isLost) this.#world.note(this.#options.receiver.name, `lost ${wordsOf(label)}`);
     else if (isLate) this.#postLate(() => `late ${wordsOf(label)}`, deliver);
     else this.post(label, deliver);
