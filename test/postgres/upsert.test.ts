@@ -106,7 +106,7 @@ postgresTest('a session that broke cannot write older rows later', async (server
   await writers.closeAll();
 });
 
-postgresTest('a newer attempt ends the sessions of an older one', async (server) => {
+postgresTest('a newer attempt ends an older one, which cannot come back', async (server) => {
   const name = await table(server);
   const writers = upsertWriters(server.url, name, { retryForMs: 0 });
   const old = await writers.open();
@@ -118,7 +118,9 @@ postgresTest('a newer attempt ends the sessions of an older one', async (server)
     "select count(*) from pg_stat_activity where application_name ~ '^weir .* 0 1[.]1$'",
   );
   assert.equal(sessions, '0');
-  void old;
+  old.put('a', 1);
+  await assert.rejects(old.barrier(), { kind: 'fenced', message: /a newer one writes to/ });
+  assert.equal(await rowsOf(server, name), 'a=2');
   await writers.closeAll();
 });
 
