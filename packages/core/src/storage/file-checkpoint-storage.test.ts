@@ -310,6 +310,25 @@ test('a crash while discarding leaves no damaged snapshot: _metadata goes first'
   }
 });
 
+test('nor does one that goes on with what a dead process had begun to discard', async () => {
+  for (let seed = 0; seed < 8; seed++)
+    for (let step = 1; step < 4; step++)
+      for (let later = 1; later < 9; later++) {
+        const world = setUp();
+        const location = await complete(world, 1);
+        world.fileSystem.stopAfter(step);
+        void world.storage.discard(location);
+        for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+        const next = setUp(world.memory);
+        next.fileSystem.stopAfter(later);
+        void next.storage.discard(location);
+        for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+        world.memory.crash(seededRandom(seed));
+        const [found] = await setUp(world.memory).storage.scan();
+        assert.notEqual(found?.status, 'damaged', `after ${step} and ${later} operations`);
+      }
+});
+
 test('files of a retained checkpoint stay when the job ends [I-31]', async () => {
   const world = setUp();
   const location = await complete(world, 1);

@@ -63,9 +63,12 @@ export async function publishSnapshot(
   }
 }
 
-/** Takes `_metadata` away, durably: from here on the directory is no snapshot. */
+/**
+ * Takes `_metadata` away, durably: from here on the directory is no snapshot. Also when it is away
+ * already: whoever removed it may have died, or failed, before that was durable.
+ */
 export async function unpublish(fileSystem: FileSystem, directory: string): Promise<void> {
-  if ((await fileSystem.stat(metadataPath(directory))) === null) return;
+  if ((await fileSystem.stat(directory)) === null) return;
   await fileSystem.remove(metadataPath(directory));
   await fileSystem.syncDirectory(directory);
 }
