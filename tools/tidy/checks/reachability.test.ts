@@ -26,7 +26,9 @@ test('exports of a package, scripts, workers, lazy imports, types and tests coun
     'packages/core/src/lazy.ts': "new Worker(new URL('./worker.ts', import.meta.url));",
     'packages/core/src/worker.ts': "export type A = import('./types.ts').A;",
     'packages/core/src/types.ts': '',
-    'packages/core/src/a.test.ts': "import './testing.ts';",
+    'packages/core/src/a.test.ts':
+      "import './testing.ts'; new URL('jobs/job.ts', import.meta.url);",
+    'packages/core/src/jobs/job.ts': '',
     'packages/core/src/testing.ts': '',
   };
   assert.deepEqual(dead(files), []);

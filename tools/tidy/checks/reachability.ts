@@ -41,10 +41,18 @@ function filesNamedIn(path: string, text: string): string[] {
 function reach(repository: Repository, entries: readonly string[]): ReadonlySet<string> {
   const reached = new Set<string>(entries);
   for (const path of reached) {
-    for (const { specifier } of repository.source(path).imports) {
+    const imported = repository.source(path).imports.map(({ specifier }) => specifier);
+    for (const specifier of [...imported, ...addressesIn(repository.text(path) ?? '')]) {
       const target = posix.join(posix.dirname(path), specifier);
       if (specifier.startsWith('.') && repository.has(target)) reached.add(target);
     }
   }
   return reached;
+}
+
+/** What a module loads by its address: a worker, or the job that a test runs. */
+function addressesIn(text: string): string[] {
+  return [...text.matchAll(/new URL\('([^']+\.ts)', import\.meta\.url\)/g)].map(([, name]) =>
+    name!.startsWith('.') ? name! : `./${name}`,
+  );
 }
