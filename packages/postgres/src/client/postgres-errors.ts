@@ -44,7 +44,6 @@ export class PostgresError extends Error {
 
 /** States of PostgreSQL that the sink asks for by name. */
 export const UNDEFINED_OBJECT = '42704';
-export const OBJECT_IN_USE = '55006';
 export const LOCK_NOT_AVAILABLE = '55P03';
 export const OUT_OF_MEMORY = '53200';
 export const TOO_MANY_CONNECTIONS = '53300';

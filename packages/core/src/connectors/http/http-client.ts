@@ -2,9 +2,7 @@
  * Requests to one address over connections that are kept open. An answer is told from none: what
  * broke, or took too long, is a text and no exception, since the caller treats both as answers.
  */
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 
@@ -22,32 +20,39 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
+/** Loaded with the first request: a job without this sink does not pay for it at its start. */
+interface Transport {
+  readonly send: (url: URL, options: RequestOptions) => ClientRequest;
+  readonly agent: Agent;
+}
+
 const BODY_LENGTH_MAX = 4096;
 
 export class HttpClient {
   readonly #clock: Clock;
   readonly #url: URL;
   readonly #timeoutMs: number;
-  readonly #agent: HttpAgent;
+  #transport: Promise<Transport> | null = null;
+  #isClosed = false;
   readonly #open = new Set<ClientRequest>();
 
   constructor(clock: Clock, url: URL, timeoutMs: number) {
     this.#clock = clock;
     this.#url = url;
     this.#timeoutMs = timeoutMs;
-    const settings = { keepAlive: true, maxSockets: 1 };
-    this.#agent = url.protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
   }
 
   /** The answer, or why there is none. */
-  request({ method, headers, body }: HttpRequest): Promise<HttpAnswer | string> {
+  async request({ method, headers, body }: HttpRequest): Promise<HttpAnswer | string> {
     const bytes = Buffer.from(body);
-    const send = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
+    this.#transport ??= transportTo(this.#url);
+    const { send, agent } = await this.#transport;
+    if (this.#isClosed) return 'the sink is closed';
     return new Promise((resolve) => {
       const request = send(this.#url, {
         method,
         headers: { ...headers, 'content-length': String(bytes.length) },
-        agent: this.#agent,
+        agent,
       });
       this.#open.add(request);
       const timer = this.#clock.schedule(this.#timeoutMs, 'http-timeout', () => {
@@ -74,9 +79,18 @@ export class HttpClient {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const request of this.#open) request.destroy(new Error('the sink is closed'));
-    this.#agent.destroy();
+    void this.#transport?.then(({ agent }) => agent.destroy());
   }
+}
+
+async function transportTo(url: URL): Promise<Transport> {
+  const module = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  return {
+    send: (to, options) => module.request(to, options),
+    agent: new module.Agent({ keepAlive: true, maxSockets: 1 }),
+  };
 }
 
 function readBody(response: IncomingMessage, done: (text: string | null) => void): void {
