@@ -25,11 +25,15 @@ export function faultTypesOf(kinds: readonly FaultKind[]): readonly FaultType[] 
   return kinds.flatMap((kind) => TYPES[kind]);
 }
 
-/** After these, tasks begin anew. */
+/** After these, tasks begin anew; a sink or a disk that fails makes them. */
 const RESTARTING: ReadonlySet<FaultType> = new Set([
   ...TYPES.process,
   ...TYPES.thread,
   ...TYPES.task,
+  ...TYPES.sink,
+  'diskErrors',
+  'lostAnswers',
+  'diskFull',
 ]);
 
 export function restartsTasks({ type }: Fault): boolean {
