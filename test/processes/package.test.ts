@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { SpawnSyncReturns } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -206,6 +214,8 @@ test('the jobs of README and guides fit the package, and their graphs are sound'
   // The page on testing is followed from beginning to end by a test of its own.
   const jobs = jobsOfPages(pages.filter((page) => !page.endsWith('/testing.md')));
   for (const { name, code } of jobs) writeFileSync(join(project, name), code);
+  // The page on upgrading says that it is installed beside the job.
+  symlinkSync(join(ROOT, 'node_modules/zod'), join(project, 'node_modules/zod'));
   const compilerOptions = {
     strict: true,
     noUncheckedIndexedAccess: true,
