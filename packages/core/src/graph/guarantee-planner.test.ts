@@ -15,8 +15,11 @@ import type { GuaranteeSettings, PathGuarantee } from './guarantee-planner.ts';
 import { keyed, map, streamGraphOf } from './stream-graph-fixture.ts';
 import type { NodeFixture } from './stream-graph-fixture.ts';
 
-function sourceOf(replay: 'offsets' | 'none'): NodeFixture {
-  const source = { name: 'orders', boundedness: 'unbounded', replay } as Source<unknown>;
+function sourceOf(
+  replay: 'offsets' | 'none',
+  boundedness: 'bounded' | 'unbounded' = 'unbounded',
+): NodeFixture {
+  const source = { name: 'orders', boundedness, replay } as Source<unknown>;
   const watermarks = { kind: 'none', outOfOrdernessMs: 0, idlenessMs: null } as const;
   return { spec: { type: 'source', source, watermarks } };
 }
@@ -30,15 +33,22 @@ const withState: NodeFixture = {
   spec: { type: 'keyedReduce', reduce: (a) => a },
 };
 
+const CHECKPOINTS = {
+  intervalMs: 10_000,
+  timeoutMs: 600_000,
+  mode: 'EXACTLY_ONCE',
+  retained: 1,
+  endsWithOne: true,
+} as const;
 const EXACT: GuaranteeSettings = {
-  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'EXACTLY_ONCE', retained: 1 },
+  checkpoints: CHECKPOINTS,
   restartDelayMs: 2600,
   defaultParallelism: 1,
   required: null,
 };
 const AT_LEAST: GuaranteeSettings = {
   ...EXACT,
-  checkpoints: { intervalMs: 10_000, timeoutMs: 600_000, mode: 'AT_LEAST_ONCE', retained: 1 },
+  checkpoints: { ...CHECKPOINTS, mode: 'AT_LEAST_ONCE' },
 };
 const OFF: GuaranteeSettings = { ...EXACT, checkpoints: null };
 
@@ -124,6 +134,16 @@ test('an idempotent path is exact in the end, and says that values may go back m
   assert.equal(plan(replayable, map, sinkOf('idempotent'), EXACT).isPassingInconsistent, true);
   const path = plan(replayable, map, sinkOf('two-phase-commit'), EXACT);
   assert.equal(path.isPassingInconsistent, false);
+});
+
+test('what ends without a last checkpoint may publish its last results twice', () => {
+  const settings = { ...EXACT, checkpoints: { ...CHECKPOINTS, endsWithOne: false } };
+  const sink = sinkOf('two-phase-commit');
+  const ending = plan(sourceOf('offsets', 'bounded'), map, sink, settings);
+  assert.equal(ending.level, 'at-least-once');
+  assert.match(ending.weakest ?? '', /orders ends.*checkpoints-after-tasks-finish: true would/);
+  assert.equal(plan(sourceOf('offsets'), map, sink, settings).level, 'exactly-once');
+  assert.equal(plan(sourceOf('offsets', 'bounded'), map, sink, EXACT).level, 'exactly-once');
 });
 
 test('the job is as weak as its weakest path, and both are shown', () => {

@@ -24,6 +24,8 @@ export interface GuaranteeSettings {
     readonly mode: 'EXACTLY_ONCE' | 'AT_LEAST_ONCE';
     /** Checkpoints that are kept. */
     readonly retained: number;
+    /** Whether a task that ends waits for a last one. */
+    readonly endsWithOne: boolean;
   } | null;
   /** The first three delays of the restart strategy together. */
   readonly restartDelayMs: number;
@@ -210,6 +212,15 @@ function judge(ends: Ends, { checkpoints }: GuaranteeSettings): Verdict {
       weakest: 'the checkpointing mode is AT_LEAST_ONCE; EXACTLY_ONCE would raise it',
     };
   }
+  const publishesByCheckpoint =
+    sink.write === 'two-phase-commit' || sink.write === 'write-ahead-log';
+  if (publishesByCheckpoint && !checkpoints.endsWithOne && source.boundedness === 'bounded')
+    return {
+      level: 'at-least-once',
+      weakest:
+        `${source.name} ends, and its last results are published without a checkpoint; ` +
+        'execution.checkpointing.checkpoints-after-tasks-finish: true would raise it',
+    };
   return judgeSink(ends);
 }
 

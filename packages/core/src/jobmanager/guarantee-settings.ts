@@ -15,6 +15,9 @@ export function guaranteeSettings(configuration: Configuration): GuaranteeSettin
             timeoutMs: configuration.get('execution.checkpointing.timeout'),
             mode: configuration.get('execution.checkpointing.mode'),
             retained: configuration.get('execution.checkpointing.num-retained'),
+            endsWithOne: configuration.get(
+              'execution.checkpointing.checkpoints-after-tasks-finish',
+            ),
           },
     restartDelayMs: firstThreeDelaysMs(restartSettings(configuration)),
     defaultParallelism: configuration.get('parallelism.default'),
