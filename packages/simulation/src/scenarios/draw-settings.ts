@@ -22,7 +22,8 @@ export function drawSettings(random: Random): DrawnSettings {
     {
       'execution.checkpointing.interval': pick(random, [10, 20, 50, 100, 300]),
       'execution.checkpointing.mode': mode,
-      'execution.checkpointing.timeout': pick(random, [1000, 3000, 10_000, 600_000]),
+      // Not longer than a job may be still: a lost message is made up for by the time-out alone.
+      'execution.checkpointing.timeout': pick(random, [1000, 3000, 10_000, 10_000]),
       'execution.checkpointing.min-pause': pick(random, [0, 0, 5, 50]),
       'execution.checkpointing.max-concurrent-checkpoints': pick(random, [1, 1, 2, 3]),
       'execution.checkpointing.tolerable-failed-checkpoints': pick(random, [0, 1, 3, 100]),
