@@ -284,8 +284,12 @@ export class ProtocolObserver {
     this.#newestComplete = Math.max(this.#newestComplete, checkpointId);
   }
 
-  /** Until a newer one is complete, it is all that the job can go back to. */
+  /**
+   * Until a newer one is complete, it is all that the job can go back to; when all its tasks have
+   * finished, it need not. (What arrives so late has said so much before.)
+   */
   #requireNewest({ attempt }: ExecutionRef): void {
+    if ([...this.#tasks.values()].every((task) => task.isFinished)) return;
     const newest = this.#newestComplete;
     if (this.#hasSavepoints || !this.#isDurable || attempt.epoch !== this.#epoch) return;
     if (!this.#directories.has(newest)) return;
