@@ -9,7 +9,7 @@ import type { KafkaCluster } from '../../packages/kafka/src/client/cluster.ts';
 import { PRODUCE } from '../../packages/kafka/src/wire/produce.ts';
 import { completedCheckpoints, kill9 } from '../../tools/exactly-once/weir-process.ts';
 import { END_TXN_KEY } from '../../tools/kafka/proxy.ts';
-import type { Verdict } from '../../tools/kafka/proxy.ts';
+import type { Verdict } from '../../tools/exactly-once/request-proxy.ts';
 import { clusterAt } from './support/clients.ts';
 import { brokerTest, sharedProxy } from './support/shared-broker.ts';
 import { letPass, withTrial } from './support/trial.ts';

@@ -6,37 +6,23 @@
  * crashes once in between. Then what psql shows is held against a plain recount. Exit code 1 if
  * anything was lost or doubled.
  */
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { compareTotals, ordersOf } from '../demo-kafka/orders.ts';
-import {
-  completedCheckpoints,
-  kill9,
-  newCheckpoint,
-  startWeir,
-} from '../exactly-once/weir-process.ts';
+import { KILLS, nextCheckpoint, runWithKills, say } from '../exactly-once/kills.ts';
+import type { KilledJob } from '../exactly-once/kills.ts';
 import type { WeirProcess } from '../exactly-once/weir-process.ts';
-import { PostgresProxy } from '../postgres/proxy.ts';
+import { proxyBeforePostgres } from '../postgres/proxy.ts';
+import type { PostgresProxy } from '../postgres/proxy.ts';
 import { startPostgres } from '../postgres/server.ts';
 import type { PostgresServer } from '../postgres/server.ts';
 
 const ORDERS = 1_000_000;
 const FILES = 4;
-const KILLS = 3;
-/** The kill that comes between PREPARE and COMMIT PREPARED. */
-const PENDING_KILL = 2;
-const WEIR = fileURLToPath(new URL('../../packages/core/bin/weir.js', import.meta.url));
 const JOB = fileURLToPath(new URL('../../examples/postgres-running-totals.ts', import.meta.url));
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
 
 interface Demo {
   readonly server: PostgresServer;
@@ -62,86 +48,28 @@ function jobWords({ server, proxy }: Demo): string[] {
   return [JOB, '--orders', 'orders/*.ndjson.gz', ...database];
 }
 
-function startJob(demo: Demo): WeirProcess {
-  const { folder, dataDirectory } = demo;
-  const args = ['-p', '2', ...jobWords(demo)];
-  return startWeir({ args, cwd: folder, dataDirectory, show: true });
-}
-
-async function weirTx(demo: Demo, action: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [WEIR, 'tx', action, ...jobWords(demo)],
-    { cwd: demo.folder, env: { ...process.env, WEIR_DATA_DIR: demo.dataDirectory } },
-  );
-  return stdout.trimEnd();
-}
-
-function newestCheckpoint({ dataDirectory }: Demo): number {
-  return completedCheckpoints(dataDirectory).at(-1) ?? 0;
-}
-
-/** Kills after the next checkpoint; false when the job ended first. */
-async function killAfterCheckpoint(demo: Demo, weir: WeirProcess): Promise<boolean> {
-  const checkpoint = await newCheckpoint(weir, demo.dataDirectory, newestCheckpoint(demo));
-  if (checkpoint === null) return false;
-  const delayMs = Math.round(Math.random() * 300);
-  await sleep(delayMs);
-  if (!(await kill9(weir))) return false;
-  say(`demo: kill -9, ${delayMs} ms after checkpoint ${checkpoint}; starting again`);
-  return true;
-}
-
-/** Kills when a checkpoint is complete and its commit is on the way and has not arrived. */
-async function killBeforeCommit(demo: Demo, weir: WeirProcess): Promise<boolean> {
-  const { proxy, dataDirectory } = demo;
-  // What was pending before is committed while the job starts, so the first checkpoint must pass.
-  if ((await newCheckpoint(weir, dataDirectory, newestCheckpoint(demo))) === null) return false;
-  let isOver = false;
-  void weir.ended.then(() => (isOver = true));
-  let held = 0;
-  proxy.verdict = (sql) => {
-    if (!sql.startsWith('commit prepared')) return 'forward';
-    held++;
-    return 'hold';
+function killedJob(demo: Demo): KilledJob<string> {
+  const { folder, dataDirectory, proxy } = demo;
+  return {
+    folder,
+    dataDirectory,
+    proxy,
+    options: ['-p', '2'],
+    words: jobWords(demo),
+    isCommit: (sql) => sql.startsWith('commit prepared'),
+    afterPending: (weir) => crashDatabase(demo, weir),
   };
-  while (held === 0 && !isOver) await sleep(1);
-  if (!(await kill9(weir))) return false;
-  proxy.verdict = () => 'forward';
-  const checkpoint = newestCheckpoint(demo);
-  say(`demo: kill -9 between PREPARE and COMMIT of checkpoint ${checkpoint}; weir tx explain:`);
-  say(await weirTx(demo, 'explain'));
-  return true;
 }
 
 async function crashDatabase(demo: Demo, weir: WeirProcess): Promise<boolean> {
-  const checkpoint = await newCheckpoint(weir, demo.dataDirectory, newestCheckpoint(demo));
-  if (checkpoint === null) return false;
+  const checkpoint = await nextCheckpoint(weir, demo.dataDirectory);
+  if (checkpoint === null) {
+    say('demo: the job ended before the database could crash');
+    return false;
+  }
   say(`demo: PostgreSQL crashes after checkpoint ${checkpoint} and starts again`);
   await demo.server.restart('immediate');
   return true;
-}
-
-async function runWithKills(demo: Demo): Promise<boolean> {
-  let weir = startJob(demo);
-  for (let kill = 1; kill <= KILLS; kill++) {
-    const isKilled =
-      kill === PENDING_KILL
-        ? await killBeforeCommit(demo, weir)
-        : await killAfterCheckpoint(demo, weir);
-    if (!isKilled) {
-      say(`demo: the job ended after ${kill - 1} of ${KILLS} kills`);
-      return false;
-    }
-    weir = startJob(demo);
-    if (kill === PENDING_KILL && !(await crashDatabase(demo, weir))) {
-      say('demo: the job ended before the database could crash');
-      return false;
-    }
-  }
-  const { code } = await weir.ended;
-  if (code !== 0) say(`demo: the last run ended with exit code ${code}`);
-  return code === 0;
 }
 
 async function demo(world: Demo): Promise<boolean> {
@@ -150,7 +78,7 @@ async function demo(world: Demo): Promise<boolean> {
   writeOrders(folder);
   // No key: a row that is written twice would show.
   await server.psql('create table totals (account text, n integer, total bigint)');
-  if (!(await runWithKills(world))) return false;
+  if (!(await runWithKills(killedJob(world)))) return false;
   say('demo: reading the rows with psql');
   const lines = await server.psql(
     "select account || chr(9) || json_build_object('account', account, 'n', n, 'total', total) " +
@@ -178,7 +106,7 @@ async function main(): Promise<boolean> {
     );
     return false;
   }
-  const proxy = await PostgresProxy.listen(() => ({ host: server.host, port: server.port }));
+  const proxy = await proxyBeforePostgres(() => ({ host: server.host, port: server.port }));
   try {
     return await demo({ server, proxy, folder, dataDirectory });
   } finally {

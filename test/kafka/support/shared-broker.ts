@@ -7,7 +7,8 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { startBroker } from '../../../tools/kafka/broker.ts';
 import type { Broker } from '../../../tools/kafka/broker.ts';
-import { KafkaProxy } from '../../../tools/kafka/proxy.ts';
+import { proxyBeforeKafka } from '../../../tools/kafka/proxy.ts';
+import type { KafkaProxy } from '../../../tools/kafka/proxy.ts';
 
 export type BrokerKind = 'open' | 'rights' | 'secure';
 
@@ -24,7 +25,7 @@ async function startKind(kind: BrokerKind): Promise<Broker | string> {
   if (kind === 'secure') return startBroker({ secure: true });
   if (process.env['WEIR_TEST_KAFKA'] !== undefined) return startBroker();
   let port = 0;
-  proxy = await KafkaProxy.listen(() => ({ host: '127.0.0.1', port }));
+  proxy = await proxyBeforeKafka(() => ({ host: '127.0.0.1', port }));
   const broker = await startBroker({ proxyPort: proxy.port });
   if (typeof broker !== 'string') port = broker.proxiedPort;
   return broker;

@@ -6,7 +6,8 @@
  */
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { PostgresProxy } from '../../../tools/postgres/proxy.ts';
+import { proxyBeforePostgres } from '../../../tools/postgres/proxy.ts';
+import type { PostgresProxy } from '../../../tools/postgres/proxy.ts';
 import { startPostgres } from '../../../tools/postgres/server.ts';
 import type { PostgresServer } from '../../../tools/postgres/server.ts';
 
@@ -68,7 +69,7 @@ export function ownServerTest(
 async function startShared(): Promise<PostgresServer | string> {
   const server = await startPostgres();
   if (typeof server === 'string') return server;
-  proxy = await PostgresProxy.listen(() => ({ host: server.host, port: server.port }));
+  proxy = await proxyBeforePostgres(() => ({ host: server.host, port: server.port }));
   return server;
 }
 
