@@ -113,8 +113,11 @@ async function describe(cluster: KafkaCluster, transactionalId: string): Promise
   return `${found?.state} epoch ${found?.epoch}`;
 }
 
+/** Of no other test: rights that one gives are for these ids alone. */
+const ID_PREFIX = 'facts-tx';
+
 async function open(cluster: KafkaCluster, topic: string, value: string, timeoutMs?: number) {
-  const ref = await init(cluster, fresh('tx'), timeoutMs);
+  const ref = await init(cluster, fresh(ID_PREFIX), timeoutMs);
   assert.deepEqual(await add(cluster, ref, topic), [0]);
   assert.equal(await produce(cluster, ref, { topic, value }), 0);
   return ref;
@@ -271,7 +274,7 @@ brokerTest(
     await createTopic(admin, topic);
     const limited = clusterAt(broker, { sasl: { mechanism: 'PLAIN', ...LIMITED } });
     const refused = await limited.callAny(INIT_PRODUCER_ID, {
-      transactionalId: fresh('tx'),
+      transactionalId: fresh(ID_PREFIX),
       timeoutMs: 60_000,
     });
     assert.equal(refused.errorCode, 53, 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED');
@@ -282,7 +285,7 @@ brokerTest(
     };
     const write = '--operation Write --operation Describe';
     await grant(`${write} --topic ${topic}`);
-    await grant(`${write} --transactional-id tx --resource-pattern-type prefixed`);
+    await grant(`${write} --transactional-id ${ID_PREFIX} --resource-pattern-type prefixed`);
     const ref = await open(limited, topic, 'allowed');
     const { errorCode } = await limited.callCoordinator(
       coordinatorOf(ref.transactionalId),
