@@ -45,14 +45,21 @@ test('what may be restored can be configured as well', async () => {
 
 test('the claim mode is an option and a key, the API can be moved or left out', async () => {
   const environment = new TestEnvironment();
-  await environment.weir('run', '-cm', 'claim', '--no-rest', 'orders.ts');
-  await environment.weir('run', '-restoreMode=legacy', '-Drest.port=9000', 'orders.ts');
+  await environment.weir('run', '-s', '/a', '-cm', 'claim', '--no-rest', 'orders.ts');
+  await environment.weir('run', '-s', '/a', '-restoreMode=legacy', '-Drest.port=9000', 'orders.ts');
   const key = 'execution.state-recovery.claim-mode';
   const [first, second] = environment.runs;
   assert.deepEqual([first?.configuration.get(key), first?.rest], ['CLAIM', null]);
   assert.deepEqual([second?.configuration.get(key), second?.rest], ['LEGACY', { port: 9000 }]);
-  assert.equal(await environment.weir('run', '-cm', 'mine', 'orders.ts'), 2);
+  assert.equal(await environment.weir('run', '-s', '/a', '-cm', 'mine', 'orders.ts'), 2);
   assert.match(environment.error.text, /--claimMode mine: it is no_claim or claim/);
+});
+
+test('a claim mode without a snapshot is refused, for the job would start without', async () => {
+  const environment = new TestEnvironment();
+  assert.equal(await environment.weir('run', '-cm', 'claim', 'orders.ts'), 2);
+  assert.match(environment.error.text, /--claimMode says what becomes of the snapshot of -s/);
+  assert.deepEqual(environment.runs, []);
 });
 
 test('a run that was stopped with a savepoint says how to go on from it', async () => {

@@ -36,7 +36,7 @@ export async function runCommand(
       file: options.value('--config'),
       properties: options.values('-D'),
     });
-    const configuration = given.mergedWith(claimLayer(options));
+    const configuration = given.mergedWith(claimLayer(options, given));
     const job = await environment.loadJob(jobPath);
     const how = { parallelism, jobId, configuration };
     const run = { ...runOptions(options, how, environment), job };
@@ -60,10 +60,13 @@ export function parallelismOf(options: ParsedOptions, command: string): number |
 }
 
 /** `-cm claim`, as a layer of the configuration. */
-function claimLayer(options: ParsedOptions): Configuration {
+function claimLayer(options: ParsedOptions, given: Configuration): Configuration {
   const key = 'execution.state-recovery.claim-mode';
   const text = options.value('--claimMode') ?? options.value('--restoreMode');
   if (text === null) return Configuration.empty;
+  const path = options.value('--fromSavepoint') ?? given.get('execution.state-recovery.path');
+  if (path === null)
+    throw usageError('weir run: --claimMode says what becomes of the snapshot of -s: give both');
   const mode = text.toUpperCase();
   if (mode === 'NO_CLAIM' || mode === 'CLAIM' || mode === 'LEGACY')
     return Configuration.of({ [key]: mode }, '--claimMode');

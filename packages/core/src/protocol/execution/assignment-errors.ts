@@ -9,9 +9,10 @@ import type { StoredOperator } from './stored-operators.ts';
 
 export function otherJobError(metadata: SnapshotMetadata, jobGraph: JobGraph): StateMigrationError {
   return new StateMigrationError(
-    `${snapshotName(metadata)} is of another job: it was taken of "${metadata.jobName}", and no ` +
-      `operator of it is one of "${jobGraph.jobName}". If this is a later version of that job, ` +
-      'give its operators the uids they had; else name another snapshot, or start with --fresh',
+    `${snapshotName(metadata)} is of another job: it was taken of a job "${metadata.jobName}", ` +
+      `and no operator of it is in this job "${jobGraph.jobName}". If this is a later version of ` +
+      'that job, give its operators the uids they had, or drop all of its state with ' +
+      '--allowNonRestoredState; else name another snapshot, or start with --fresh',
   );
 }
 

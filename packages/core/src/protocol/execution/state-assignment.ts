@@ -63,7 +63,8 @@ export function assignState(
   const stored = storedOperatorsOf(metadata);
   const operators = jobGraph.vertices.flatMap((vertex) => vertex.operators);
   const known = new Set(operators.map(({ operatorId }) => operatorId));
-  if (![...stored.keys()].some((id) => known.has(id))) throw otherJobError(metadata, jobGraph);
+  const sharesSome = [...stored.keys()].some((id) => known.has(id));
+  if (!sharesSome && !options.allowNonRestored) throw otherJobError(metadata, jobGraph);
   const lost = [...stored.values()].filter((it) => it.hasState && !known.has(it.operatorId));
   if (lost.length > 0 && !options.allowNonRestored)
     throw unknownOperatorsError(metadata, lost, (it) => candidatesFor(it, operators, stored));
