@@ -132,12 +132,15 @@ test('a file sink that went on after the savepoint is told, as a start would ref
   assert.equal(json.code, 3);
   assert.deepEqual(await readdir(join(directory, 'out')), before, 'nothing was changed');
 
+  const records = join(data, 'jobs', JOB_ID);
+  const known = await readdir(records);
   const start = runCheckpointed(copying(intoFiles(directory), range(0, 60), { unbounded: false }), {
     restorePath: plain,
     dataDirectory: data,
     jobId: JOB_ID,
   });
   await assert.rejects(start, { code: 'SINK_AHEAD' });
+  assert.deepEqual(await readdir(records), known, 'the next start goes on from where it was');
   const allowed = ['-Dexecution.state-recovery.allow-older=true', plain, 'job.ts'];
   assert.equal((await check(data, copy, ...allowed)).code, 0);
   const newest = await check(data, copy, last, 'job.ts');

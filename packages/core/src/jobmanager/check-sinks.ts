@@ -1,7 +1,7 @@
 /**
  * How far the sinks of a job are in comparison with a snapshot: whether what the snapshot promises
  * is published, can still be, and whether more than that was published since. Asks the outer
- * systems and changes nothing. Called by `weir check-upgrade`.
+ * systems and changes nothing. Called by `weir check-upgrade`, and before a start from a snapshot.
  */
 import type { CommittableStatus } from '../api/sink.ts';
 import type { ConnectorEnvironment } from '../api/source.ts';
@@ -10,6 +10,7 @@ import { toErrorInfo } from '../base/errors.ts';
 import type { JobId } from '../base/ids.ts';
 import { describeNode } from '../graph/operator-facts.ts';
 import type { TaskRestore } from '../protocol/messages.ts';
+import { allowsOlder } from './job-settings.ts';
 import type { PreparedJob } from './prepare-run.ts';
 import { COMMITTABLES_STATE, readItems, sinksOf, WRITER_STATE } from './sink-recovery.ts';
 import type { SinkPlace } from './sink-recovery.ts';
@@ -66,7 +67,7 @@ async function standingOf(
       writerStates: await read(WRITER_STATE),
       attempt: { epoch: 0, counter: 0 },
       subtasks: 'all',
-      allowOlder: prepared.configuration.get('execution.state-recovery.allow-older'),
+      allowOlder: allowsOlder(prepared.configuration),
     });
     return { ...standing, commits: true, obstacle: null };
   } catch (error) {

@@ -6,7 +6,12 @@ import type { Random } from '../base/random.ts';
 import type { TaskManagerMessage } from '../protocol/messages.ts';
 import { JobMaster } from './job-master.ts';
 import type { JobMasterListener } from './job-master.ts';
-import { checkpointSettings, failoverStrategy, restartSettings } from './job-settings.ts';
+import {
+  allowsOlder,
+  checkpointSettings,
+  failoverStrategy,
+  restartSettings,
+} from './job-settings.ts';
 import type { PreparedJob } from './prepare-run.ts';
 import type { RunState } from './run-state.ts';
 
@@ -50,9 +55,6 @@ export function createJobMaster(
     lastCheckpointId: state.lastCheckpointId,
     initial: state.initial,
     allowNonRestored: state.allowNonRestored,
-    // Sinks that publish at their end, without a checkpoint, are ahead of the newest one too.
-    allowOlder:
-      configuration.get('execution.state-recovery.allow-older') ||
-      !configuration.get('execution.checkpointing.checkpoints-after-tasks-finish'),
+    allowOlder: allowsOlder(configuration),
   });
 }

@@ -1,11 +1,15 @@
 /**
  * Whether a job can go on from a snapshot, decided before anything is claimed or started: where its
- * state goes, and whether it can be read there.
+ * state goes, whether it can be read there, and whether sinks have gone on since.
  */
+import { fromErrorInfo } from '../base/errors.ts';
+import type { JobId } from '../base/ids.ts';
+import type { Random } from '../base/random.ts';
 import { assignState } from '../protocol/execution/state-assignment.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { StorageIo } from '../storage/storage-io.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
+import { checkSinks } from './check-sinks.ts';
 import { checkStateTypes } from './check-state-types.ts';
 import type { PreparedJob } from './prepare-run.ts';
 
@@ -13,16 +17,26 @@ import type { PreparedJob } from './prepare-run.ts';
 const SAMPLE_MAX = 1000;
 
 export interface FitOptions extends StorageIo {
+  readonly random: Random;
   readonly allowNonRestored: boolean;
   warn(message: string): void;
 }
 
-/** @throws StateMigrationError when the snapshot does not fit the job. */
+/**
+ * `newRun`: the id of a run that begins with the snapshot; a run that goes on (`null`) finds out
+ * about its sinks when it recovers them.
+ *
+ * @throws StateMigrationError when the snapshot does not fit the job; what its sinks say (such as
+ * SINK_AHEAD) when they cannot go on from it. What an outer system that does not answer knows is
+ * left to the run, which tries again.
+ */
 export async function fitToJob(
   options: FitOptions,
-  { jobGraph, streamGraph, configuration }: PreparedJob,
+  prepared: PreparedJob,
   restored: StoredSnapshot | null,
+  newRun: JobId | null,
 ): Promise<{ readonly jobGraph: JobGraph; readonly allowNonRestored: boolean }> {
+  const { jobGraph, streamGraph, configuration } = prepared;
   const allowNonRestored =
     options.allowNonRestored ||
     configuration.get('execution.state-recovery.ignore-unclaimed-state');
@@ -32,5 +46,12 @@ export async function fitToJob(
   for (const message of assigned.warnings) options.warn(message);
   const check = { sampleMax: SAMPLE_MAX, readsAll: false };
   await checkStateTypes(options, restored, { jobGraph, streamGraph }, check);
+  if (newRun !== null) {
+    const environment = { ...options, logger: { log: () => undefined } };
+    const stored = [...assigned.restores.values()];
+    const sinks = await checkSinks({ environment, prepared, jobId: newRun, stored });
+    const obstacle = sinks.find((sink) => sink.obstacle?.kind === 'user')?.obstacle;
+    if (obstacle !== undefined && obstacle !== null) throw fromErrorInfo(obstacle);
+  }
   return { jobGraph: assigned.jobGraph, allowNonRestored };
 }

@@ -24,6 +24,17 @@ export function checkpointSettings(c: Configuration): CheckpointCoordinatorConfi
   });
 }
 
+/**
+ * Whether sinks may be ahead of the snapshot that is restored. Those that publish at their end,
+ * without a checkpoint, are ahead of the newest one too.
+ */
+export function allowsOlder(c: Configuration): boolean {
+  return (
+    c.get('execution.state-recovery.allow-older') ||
+    !c.get('execution.checkpointing.checkpoints-after-tasks-finish')
+  );
+}
+
 export function restartSettings(c: Configuration): RestartStrategyConfig {
   const isCheckpointing = c.get('execution.checkpointing.interval') !== null;
   const type = c.get('restart-strategy.type') ?? defaultRestartStrategy(isCheckpointing).type;

@@ -162,14 +162,15 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   const { options, prepared, jobId, storage, log, jobDirectory } = opened;
   const { seen, scanned, decision } = found;
   const restored = await restoredSnapshot(opened, decision);
+  const isNewRun = decision.type === 'resume' ? false : decision.isNewRun;
+  const newRun = isNewRun ? jobId : null;
   // Fails before anything is claimed when the snapshot does not fit the job.
-  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored);
+  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored, newRun);
   const lastCheckpointId = Math.max(
     (seen?.record.nextCheckpointId ?? 1) - 1,
     restored?.metadata.checkpointId ?? 0,
     ...scanned.map((snapshot) => snapshot.checkpointId),
   );
-  const isNewRun = decision.type === 'resume' ? false : decision.isNewRun;
   const claimed = isNewRun ? claimedSnapshot(options, prepared, restored) : null;
   const completed = isNewRun
     ? [claimed].filter((it) => it !== null)
@@ -228,7 +229,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
   const jobId = options.jobId ?? (options.random.hex(32) as JobId);
   const { restorePath } = options;
   const restored = restorePath === null ? null : await loadSnapshot(options, restorePath);
-  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored);
+  const { jobGraph, allowNonRestored } = await fitToJob(options, prepared, restored, jobId);
   const lastCheckpointId = restored?.metadata.checkpointId ?? 0;
   const { configuration } = prepared;
   const decision = { type: 'restore', path: restorePath ?? '', isNewRun: true } as const;
