@@ -7,6 +7,7 @@ import { silentLogger } from '../base/logger.ts';
 import { seededRandom } from '../base/random.ts';
 import { checkpointConfig } from '../protocol/checkpoint/checkpoint-config.ts';
 import { jobGraphOf } from '../protocol/execution/job-graph-fixture.ts';
+import type { CleanUpOptions } from '../storage/checkpoint-storage.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
 import { MemoryFileSystem } from '../storage/memory-file-system.ts';
 import { CheckpointShell } from './checkpoint-shell.ts';
@@ -18,6 +19,12 @@ const JOB = 'a'.repeat(32) as JobId;
 /** A disk that cannot remove anything for the first time. */
 class StubbornStorage extends MemoryCheckpointStorage {
   readonly asked: string[] = [];
+  readonly cleanUps: CleanUpOptions[] = [];
+
+  override cleanUp(options: CleanUpOptions): ReturnType<MemoryCheckpointStorage['cleanUp']> {
+    this.cleanUps.push(options);
+    return super.cleanUp(options);
+  }
 
   override discard(location: string): ReturnType<MemoryCheckpointStorage['discard']> {
     this.asked.push(location);
@@ -26,7 +33,10 @@ class StubbornStorage extends MemoryCheckpointStorage {
   }
 }
 
-function shellOn(storage: StubbornStorage): CheckpointShell {
+function shellOn(
+  storage: StubbornStorage,
+  unfinishedCleanUp: CleanUpOptions | null = null,
+): CheckpointShell {
   const ignore = (): void => undefined;
   return new CheckpointShell({
     jobId: JOB,
@@ -50,6 +60,7 @@ function shellOn(storage: StubbornStorage): CheckpointShell {
       },
     ],
     lastCheckpointId: 1,
+    unfinishedCleanUp,
     listener: {
       statusChanged: ignore,
       restarting: ignore,
@@ -81,4 +92,13 @@ test('a run that is suspended removes nothing: another goes on from it', async (
   const storage = newStorage();
   await shellOn(storage).runEnded('SUSPENDED');
   assert.deepEqual(storage.asked, []);
+});
+
+test('a clean-up that failed at the start is tried again when the run has finished', async () => {
+  const storage = newStorage();
+  const unfinished = { keep: [1], below: 2 };
+  await shellOn(storage, unfinished).runEnded('SUSPENDED');
+  assert.deepEqual(storage.cleanUps, []);
+  await shellOn(storage, unfinished).runEnded('FINISHED');
+  assert.deepEqual(storage.cleanUps, [unfinished]);
 });

@@ -30,7 +30,7 @@ import type {
 import type { Execution } from '../protocol/execution/job-execution.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { JobManagerMessage, SubtaskRef, TaskManagerMessage } from '../protocol/messages.ts';
-import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { CheckpointStorage, CleanUpOptions } from '../storage/checkpoint-storage.ts';
 import type { CheckpointStatistics } from './checkpoint-statistics.ts';
 import type { JobMasterListener } from './job-master.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -48,6 +48,8 @@ export interface CheckpointShellOptions {
   readonly persistence: JobPersistence;
   readonly completed: readonly CompletedCheckpoint[];
   readonly lastCheckpointId: number;
+  /** The clean-up at the start that did not remove everything. */
+  readonly unfinishedCleanUp: CleanUpOptions | null;
   readonly listener: JobMasterListener;
   readonly sources: ReadonlyMap<OperatorId, SourceCoordinator>;
   readonly statistics: CheckpointStatistics;
@@ -379,6 +381,15 @@ export class CheckpointShell {
     this.#leftBehind.clear();
     for (const [checkpointId, directory] of left) this.#discard(checkpointId, directory, false);
     await this.settled();
+    const { unfinishedCleanUp, storage, logger } = this.#options;
+    if (unfinishedCleanUp === null) return;
+    try {
+      const { failed } = await storage.cleanUp(unfinishedCleanUp);
+      for (const { path, reason } of failed)
+        logger.log('warn', `${path} is left behind: ${reason}`);
+    } catch (error) {
+      logger.log('warn', `old checkpoints are left behind: ${messageOf(error)}`);
+    }
   }
 
   #reportEnd(effect: Extract<CoordinatorEffect, { type: 'checkpointEnded' }>): void {

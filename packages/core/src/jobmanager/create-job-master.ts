@@ -53,6 +53,7 @@ export function createJobMaster(
     persistence: state.persistence,
     completed: state.completed,
     lastCheckpointId: state.lastCheckpointId,
+    unfinishedCleanUp: state.unfinishedCleanUp,
     initial: state.initial,
     allowNonRestored: state.allowNonRestored,
     allowOlder: allowsOlder(configuration),

@@ -28,7 +28,7 @@ import type {
 import { slotLayoutOf } from '../protocol/slots/slot-layout.ts';
 import type { SlotLayout } from '../protocol/slots/slot-layout.ts';
 import type { SnapshotMetadata } from '../protocol/snapshot.ts';
-import type { CheckpointStorage } from '../storage/checkpoint-storage.ts';
+import type { CheckpointStorage, CleanUpOptions } from '../storage/checkpoint-storage.ts';
 import { CheckpointShell } from './checkpoint-shell.ts';
 import { CheckpointStatistics } from './checkpoint-statistics.ts';
 import { Deployer } from './deployer.ts';
@@ -71,6 +71,8 @@ export interface JobMasterOptions {
   /** Completed checkpoints that earlier runs of this job left, oldest first. */
   readonly completed: readonly CompletedCheckpoint[];
   readonly lastCheckpointId: number;
+  /** The clean-up at the start that did not remove everything. */
+  readonly unfinishedCleanUp: CleanUpOptions | null;
   readonly initial: InitialRestore | null;
   readonly allowNonRestored: boolean;
   /** An older snapshot than the newest was chosen on purpose: sinks may be ahead of it. */

@@ -20,7 +20,11 @@ import type { Random } from '../base/random.ts';
 import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import { slotLayoutOf } from '../protocol/slots/slot-layout.ts';
-import type { CheckpointStorage, ScannedSnapshot } from '../storage/checkpoint-storage.ts';
+import type {
+  CheckpointStorage,
+  CleanUpOptions,
+  ScannedSnapshot,
+} from '../storage/checkpoint-storage.ts';
 import { FileCheckpointStorage } from '../storage/file-checkpoint-storage.ts';
 import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-store.ts';
 import { JobStore } from '../storage/job-store.ts';
@@ -85,6 +89,8 @@ export type RunState =
       readonly persistence: JobPersistence;
       readonly completed: readonly CompletedCheckpoint[];
       readonly lastCheckpointId: number;
+      /** The clean-up at the start that did not remove everything: tried again at the end. */
+      readonly unfinishedCleanUp: CleanUpOptions | null;
       readonly initial: InitialRestore | null;
       readonly allowNonRestored: boolean;
       /** The first line of the run. */
@@ -201,7 +207,12 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
   if (decision.type === 'empty' && decision.warning !== undefined) options.warn(decision.warning);
-  await cleanUp(options, storage, { completed, firstCheckpointId, lastCheckpointId, scanned });
+  const unfinishedCleanUp = await cleanUp(options, storage, {
+    completed,
+    firstCheckpointId,
+    lastCheckpointId,
+    scanned,
+  });
   return {
     type: 'run',
     jobId,
@@ -212,6 +223,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     persistence: jobLogPersistence(log, () => options.clock.wallTime()),
     completed,
     lastCheckpointId,
+    unfinishedCleanUp,
     initial: restored,
     allowNonRestored,
     startLine: await startLine(options, { decision, restored, prepared }),
@@ -244,6 +256,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
     persistence: volatilePersistence(lastCheckpointId),
     completed: claimed === null ? [] : [claimed],
     lastCheckpointId,
+    unfinishedCleanUp: null,
     initial: restored,
     allowNonRestored,
     startLine:
@@ -434,7 +447,7 @@ async function cleanUp(
     readonly lastCheckpointId: number;
     readonly scanned: readonly ScannedSnapshot[];
   },
-): Promise<void> {
+): Promise<CleanUpOptions | null> {
   const earlier = facts.scanned
     .filter((it) => it.status === 'valid' && it.checkpointId < facts.firstCheckpointId)
     .map((it) => it.checkpointId);
@@ -443,17 +456,20 @@ async function cleanUp(
   const damaged = facts.scanned
     .filter((it) => it.status === 'damaged')
     .map((it) => it.checkpointId);
+  const wanted: CleanUpOptions = {
+    keep: [...earlier, ...own, ...damaged],
+    below: facts.lastCheckpointId + 1,
+  };
   try {
-    const report = await storage.cleanUp({
-      keep: [...earlier, ...own, ...damaged],
-      below: facts.lastCheckpointId + 1,
-    });
+    const report = await storage.cleanUp(wanted);
     for (const path of report.foreign)
       options.warn(`not deleted, since Weir did not write it: ${path}`);
     for (const { path, reason } of report.failed)
       options.warn(`${path} could not be cleaned up: ${reason}`);
+    return report.failed.length === 0 ? null : wanted;
   } catch (error) {
     options.warn(`old checkpoints could not be cleaned up: ${messageOf(error)}`);
+    return wanted;
   }
 }
 

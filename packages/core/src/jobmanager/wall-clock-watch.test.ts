@@ -40,6 +40,7 @@ function shellOn(clock: ManualClock): {
     storage: new MemoryCheckpointStorage({ fileSystem: new MemoryFileSystem(), clock }, 'job'),
     persistence: volatilePersistence(0),
     completed: [],
+    unfinishedCleanUp: null,
     lastCheckpointId: 0,
     statistics: new CheckpointStatistics(10, () => clock.wallTime()),
     sources: new Map(),
