@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
-import type { Logger } from '../base/logger.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
 import { seededRandom } from '../base/random.ts';
 import { DirectoryLog } from './directory-log.ts';
 import { FaultyFileSystem } from './faulty-file-system.ts';
@@ -133,6 +133,22 @@ test('a link that fails because it is repeated by the network counts as done', a
   const { disk, open } = setUp();
   disk.inject({ operation: 'link', errno: 'EEXIST', answerLost: true });
   assert.equal(await open(1).append(1, 'a'), 'appended');
+});
+
+test('a directory removed under an append is told, and is no other leader', async () => {
+  const clock = new ManualClock();
+  class Emptied extends MemoryFileSystem {
+    override async link(from: string, to: string): Promise<void> {
+      await super.link(from, to);
+      for (const name of await this.list(DIRECTORY)) await this.remove(`${DIRECTORY}/${name}`);
+      await this.removeDirectory(DIRECTORY);
+    }
+  }
+  const io = { clock, fileSystem: new Emptied(), random: seededRandom(1), logger: silentLogger };
+  await assert.rejects(
+    runWithClock(clock, new DirectoryLog(io, DIRECTORY).append(1, 'record')),
+    /nothing at \/data\/jobs\/a\/0{11}1\.record .*removed or emptied while the job runs/,
+  );
 });
 
 test('a link that failed is tried again when the error may pass [R115]', async () => {

@@ -117,9 +117,20 @@ export class DirectoryLog implements CompareAndAppendLog {
       if (holder !== nonce) return 'taken';
     }
     // The record is there for everybody to see: from here on it must not be called a failure.
-    await this.#untilKnown(sequence, () => fileSystem.syncDirectory(this.#directory));
+    await this.#untilKnown(sequence, () => this.#syncDirectory());
     const sequences = await this.#untilKnown(sequence, () => this.#sequences());
-    return sequences.at(-1) === sequence ? 'appended' : 'taken';
+    const newest = sequences.at(-1) ?? 0;
+    if (newest < sequence) throw vanished(this.#path(sequence), this.#directory);
+    return newest === sequence ? 'appended' : 'taken';
+  }
+
+  /** A directory that is gone has nothing to sync: the list that follows shows it. */
+  async #syncDirectory(): Promise<void> {
+    try {
+      await this.#io.fileSystem.syncDirectory(this.#directory);
+    } catch (error) {
+      if (storageErrno(error) !== 'ENOENT') throw error;
+    }
   }
 
   /** Whose record has this number; of a damaged one we only know that it is not ours. */
@@ -232,6 +243,15 @@ function decodeEntry(bytes: Uint8Array, path: string): StoredEntry {
   }
   // The checksum matched, so this is what `encodeEntry` wrote.
   return JSON.parse(json) as StoredEntry;
+}
+
+/** No writer removes the newest record: somebody has emptied the directory. */
+function vanished(path: string, directory: string): StorageUnavailableError {
+  return new StorageUnavailableError(
+    `nothing at ${path} right after it was written: ${directory} was removed or emptied while ` +
+      'the job runs; keep the data folder until the job has ended',
+    { details: { path } },
+  );
 }
 
 function unknownOutcome(path: string, cause: unknown): StorageUnavailableError {
