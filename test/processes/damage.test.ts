@@ -176,7 +176,7 @@ export default job('other', (env) => {
 });
 `;
 
-test('a snapshot of another job is refused', async (t) => {
+test('a snapshot of another job is refused, unless what is not restored is allowed', async (t) => {
   const at = place(t);
   const job = at.job('other.ts', OTHER_JOB);
   const dataDirectory = at.path('other');
@@ -187,15 +187,15 @@ test('a snapshot of another job is refused', async (t) => {
   const id = completedCheckpoints(dataDirectory).at(-1);
   const snapshot = at.path('other/checkpoints', folder!, `chk-${id}`);
   at.write('input.txt', someText(10));
-  for (const options of [
-    ['-s', snapshot],
-    ['-n', '-s', snapshot],
-  ]) {
-    const { code, err, out } = await startWords(at, { options }).ended;
-    assert.equal(code, 3, err);
-    assert.match(err, /STATE_INCOMPATIBLE\]: /);
-    assert.match(err, /another job|no operator/);
-    assert.equal(out, '');
-  }
+  const refused = await startWords(at, { options: ['-s', snapshot] }).ended;
+  assert.equal(refused.code, 3, refused.err);
+  assert.match(refused.err, /STATE_INCOMPATIBLE\]: /);
+  assert.match(refused.err, /another job|no operator/);
+  assert.equal(refused.out, '');
   assert.ok(!existsSync(at.path('output')));
+  // With -n the user has said that nothing of it is wanted: every operator dropped is named.
+  const allowed = await startWords(at, { options: ['-n', '-s', snapshot] }).ended;
+  assert.equal(allowed.code, 0, allowed.err);
+  assert.match(allowed.err, /the state of operator "numbers" .* is dropped/);
+  assertExact(at);
 });
