@@ -5,12 +5,20 @@
  */
 import type { ConnectorEnvironment } from './source.ts';
 
-/** What a sink's outer system allows. */
+/** What a sink's outer system allows, and how well it keeps what it takes. */
 export interface SinkOuterFacts {
-  /** The longest transaction time-out it takes; `null`: not known. */
-  readonly transactionTimeoutMaxMs: number | null;
+  /** The longest transaction time-out it takes; `null`, or absent: not known, or no such thing. */
+  readonly transactionTimeoutMaxMs?: number | null;
   /** The setting that says so, for people. */
-  readonly transactionTimeoutMaxName: string;
+  readonly transactionTimeoutMaxName?: string;
+  /** Sentences on settings that make less of the guarantee, shown before the run. */
+  readonly warnings?: readonly string[];
+}
+
+/** The sink as the job will run it. */
+export interface SinkOuterQuestion {
+  /** Of the sink itself. */
+  readonly parallelism: number;
 }
 
 /** What a source's outer system keeps. */
@@ -46,7 +54,10 @@ export interface SinkGuaranteeFacts {
    * answer is left to the writers. Rejects with an error of kind `user` where it will refuse what
    * the sink is set to.
    */
-  askOuterSystem?(environment: ConnectorEnvironment): Promise<SinkOuterFacts>;
+  askOuterSystem?(
+    environment: ConnectorEnvironment,
+    question: SinkOuterQuestion,
+  ): Promise<SinkOuterFacts>;
 }
 
 export interface SourceGuaranteeFacts {

@@ -11,7 +11,7 @@ import { explain, explainJob } from '../graph/explain.ts';
 import {
   explainGuarantees,
   guaranteeFacts,
-  retentionWarnings,
+  guaranteeWarnings,
 } from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
 import type { OuterFacts } from '../graph/guarantee-planner.ts';
@@ -46,7 +46,7 @@ export async function explainCommand(
   });
 
   const defaultParallelism = parallelism ?? settings.get('parallelism.default');
-  const asked = await askOuter(built, environment);
+  const asked = await askOuter(built, environment, defaultParallelism);
   const guarantees = planGuarantees(
     built.graph,
     { ...guaranteeSettings(settings), defaultParallelism },
@@ -56,7 +56,7 @@ export async function explainCommand(
     ...warningsOf(built),
     ...compiled.warnings,
     ...asked.refusals,
-    ...retentionWarnings(guarantees),
+    ...guaranteeWarnings(guarantees),
   ];
   const { terminal } = environment;
   if (options.has('--json')) {
@@ -78,11 +78,13 @@ export async function explainCommand(
 async function askOuter(
   { graph }: BuiltJob,
   { clock, fileSystem }: Environment,
+  defaultParallelism: number,
 ): Promise<{ readonly facts: OuterFacts; readonly refusals: readonly string[] }> {
   const random = seededRandom(clock.wallTime());
   try {
     const io = { clock, fileSystem, random, logger: silentLogger };
-    return { facts: await askOuterSystems(graph, io), refusals: [] };
+    const facts = await askOuterSystems(graph, io, defaultParallelism);
+    return { facts, refusals: [] };
   } catch (error) {
     return { facts: { sinks: new Map(), sources: new Map() }, refusals: [messageOf(error)] };
   }

@@ -10,7 +10,7 @@ import { silentLogger } from '../base/logger.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Random } from '../base/random.ts';
 import { seededRandom } from '../base/random.ts';
-import { explainGuarantees, retentionWarnings } from '../graph/explain-guarantee.ts';
+import { explainGuarantees, guaranteeWarnings } from '../graph/explain-guarantee.ts';
 import { createJobMaster } from '../jobmanager/create-job-master.ts';
 import type { JobMaster } from '../jobmanager/job-master.ts';
 import { askOuterSystems, withOuterFacts } from '../jobmanager/outer-facts.ts';
@@ -50,11 +50,14 @@ export async function runLocal(options: RunOptions): Promise<RunOutcome> {
   const startedAt = performance.now();
   const random = seededRandom(randomBytes(4).readUInt32LE());
   const configuration = withParallelism(options.configuration, options.parallelism);
-  const inputs = { arguments: options.arguments, configuration };
+  const { codeHash } = options.job;
+  const inputs = { arguments: options.arguments, configuration, codeHash };
   const built = prepareJob(options.job.job, inputs);
   const again = prepareJob(options.job.job, inputs);
   requireSamePlan(again.jobGraph, built.jobGraph.planHash);
-  const prepared = withOuterFacts(built, await askOuterSystems(built.streamGraph, outerIo(random)));
+  const parallelism = built.configuration.get('parallelism.default');
+  const outer = await askOuterSystems(built.streamGraph, outerIo(random), parallelism);
+  const prepared = withOuterFacts(built, outer);
   for (const message of prepared.warnings)
     options.listener({ type: 'log', level: 'warn', message });
   const state = await openState(options, prepared, random);
@@ -202,7 +205,7 @@ function announce({ prepared, state }: Run, listener: RunOptions['listener']): v
   });
   for (const message of explainGuarantees(prepared.guarantees))
     listener({ type: 'log', level: 'info', message });
-  for (const message of retentionWarnings(prepared.guarantees))
+  for (const message of guaranteeWarnings(prepared.guarantees))
     listener({ type: 'log', level: 'warn', message });
 }
 

@@ -17,9 +17,15 @@ export function explainGuarantees(plan: GuaranteePlan): readonly string[] {
   return [headLine(plan), ...plan.paths.flatMap(pathLines), ...budgets];
 }
 
-/** Of sources that do not keep their records as long as checkpoints are kept. */
-export function retentionWarnings({ paths }: GuaranteePlan): readonly string[] {
-  const warnings = paths.flatMap(({ source, retention }) => {
+/**
+ * Of sources that do not keep their records as long as checkpoints are kept, and of sinks whose
+ * system may lose what it took.
+ */
+export function guaranteeWarnings({ paths }: GuaranteePlan): readonly string[] {
+  const ofSinks = paths.flatMap(({ sink, warnings }) =>
+    warnings.map((text) => `${sink.uid ?? sink.name}: ${text}`),
+  );
+  const ofSources = paths.flatMap(({ source, retention }) => {
     if (retention === null || retention.oldestMs === null) return [];
     const { retentionMs, name, oldestMs } = retention;
     if (oldestMs < retentionMs * (1 - RETENTION_LEFT_MIN)) return [];
@@ -30,7 +36,7 @@ export function retentionWarnings({ paths }: GuaranteePlan): readonly string[] {
         'often, or raise the retention',
     ];
   });
-  return [...new Set(warnings)];
+  return [...new Set([...ofSources, ...ofSinks])];
 }
 
 /** Below this share of the retention that is left, people are warned. */

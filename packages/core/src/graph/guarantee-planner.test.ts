@@ -8,7 +8,7 @@ import { isWeirError } from '../base/errors.ts';
 import {
   checkRequiredGuarantee,
   explainGuarantees,
-  retentionWarnings,
+  guaranteeWarnings,
 } from './explain-guarantee.ts';
 import { planGuarantees, wouldRepeat } from './guarantee-planner.ts';
 import type { GuaranteeSettings, PathGuarantee } from './guarantee-planner.ts';
@@ -201,7 +201,7 @@ test('checkpoints kept for longer than a source keeps its records are warned of 
     { 'orders -> out': null },
   );
   const at = (retentionMs: number, retained: number, off = false) =>
-    retentionWarnings(
+    guaranteeWarnings(
       planGuarantees(
         graph,
         { ...EXACT, checkpoints: off ? null : { ...EXACT.checkpoints!, retained } },
@@ -219,6 +219,17 @@ test('checkpoints kept for longer than a source keeps its records are warned of 
   );
   assert.equal(at(60_000, 5).length, 0, 'a sixth is left');
   assert.equal(at(60_000, 100, true).length, 0, 'nothing is kept');
+});
+
+test('what the system of a sink says against its level is a warning, once', () => {
+  const graph = streamGraphOf(
+    { orders: replayable, more: replayable, out: sinkOf('idempotent') },
+    { 'orders -> out': null, 'more -> out': null },
+  );
+  const facts = { warnings: ['it keeps nothing on disk'] };
+  const sinks = new Map(graph.nodes.map(({ id }) => [id, facts]));
+  const plan = planGuarantees(graph, EXACT, { sources: new Map(), sinks });
+  assert.deepEqual(guaranteeWarnings(plan), ['out: it keeps nothing on disk']);
 });
 
 test('without checkpoints a killed run may be begun again only where nothing is doubled', () => {

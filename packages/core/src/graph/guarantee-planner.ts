@@ -48,6 +48,8 @@ export interface PathGuarantee {
   readonly timeBudget: TimeBudget | null;
   /** Of a source whose records are not kept for ever. */
   readonly retention: Retention | null;
+  /** What the outer system of the sink says of itself that makes less of the level. */
+  readonly warnings: readonly string[];
 }
 
 /** How long the records of a source can be read again. */
@@ -171,6 +173,7 @@ function planPath(
     notes,
     timeBudget,
     retention: retentionOf(settings, outer.sources.get(source.id)),
+    warnings: outer.sinks.get(sink.id)?.warnings ?? [],
   };
 }
 

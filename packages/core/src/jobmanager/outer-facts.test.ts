@@ -39,9 +39,12 @@ const MAXIMUM = { transactionTimeoutMaxMs: 2000, transactionTimeoutMaxName: 'max
 test('every source and sink is asked, and answers by its node', async () => {
   const graph = graphOf(
     async () => RETENTION,
-    async () => MAXIMUM,
+    async (_environment, { parallelism }) => {
+      assert.equal(parallelism, 4);
+      return MAXIMUM;
+    },
   );
-  const { sources, sinks } = await askOuterSystems(graph, environmentOn(new ManualClock()));
+  const { sources, sinks } = await askOuterSystems(graph, environmentOn(new ManualClock()), 4);
   assert.deepEqual([[...sources.values()], [...sinks.values()]], [[RETENTION], [MAXIMUM]]);
 });
 
@@ -49,11 +52,11 @@ test('a system that is away is left to the run; one that refuses ends the start'
   const away: AskSource = async () => Promise.reject(new StorageUnavailableError('away'));
   const fine: AskSink = async () => MAXIMUM;
   const environment = environmentOn(new ManualClock());
-  const { sources, sinks } = await askOuterSystems(graphOf(away, fine), environment);
+  const { sources, sinks } = await askOuterSystems(graphOf(away, fine), environment, 1);
   assert.deepEqual([sources.size, sinks.size], [0, 1]);
   const refuses: AskSink = async () =>
     Promise.reject(new WeirError('user', 'above the maximum', { code: 'SINK_UNAVAILABLE' }));
-  const asking = askOuterSystems(graphOf(away, refuses), environment);
+  const asking = askOuterSystems(graphOf(away, refuses), environment, 1);
   await assert.rejects(asking, /above the maximum/);
 });
 
@@ -64,7 +67,7 @@ test('a system that does not answer is not waited for; what comes later is dropp
     () => late.promise,
     async () => MAXIMUM,
   );
-  const asking = askOuterSystems(graph, environmentOn(clock));
+  const asking = askOuterSystems(graph, environmentOn(clock), 1);
   await Promise.resolve();
   clock.advance(3000);
   const { sources, sinks } = await asking;

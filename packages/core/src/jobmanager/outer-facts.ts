@@ -26,13 +26,15 @@ const LIMIT_MS = 3000;
 export async function askOuterSystems(
   graph: StreamGraph,
   environment: ConnectorEnvironment,
+  defaultParallelism: number,
 ): Promise<OuterFacts> {
   const sinks = new Map<number, SinkOuterFacts>();
   const sources = new Map<number, SourceOuterFacts>();
-  const asking = graph.nodes.flatMap(({ id, spec }) => {
+  const asking = graph.nodes.flatMap(({ id, spec, ...node }) => {
     if (spec.type === 'sink') {
       const sink: Sink<unknown> & SinkGuaranteeFacts = spec.sink;
-      return ask(sink.askOuterSystem?.(environment), (facts) => sinks.set(id, facts));
+      const question = { parallelism: node.parallelism ?? defaultParallelism };
+      return ask(sink.askOuterSystem?.(environment, question), (facts) => sinks.set(id, facts));
     }
     if (spec.type !== 'source') return [];
     const source: Source<unknown> & SourceGuaranteeFacts = spec.source;
