@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { basePath, fileSink, job, ndjson } from '@weir/core';
-import type { Job, RunControl, Sink } from '@weir/core';
+import { basePath, fileSink, job, ndjson, type, valueState } from '@weir/core';
+import type { Job, RunControl, Sink, StateDeclaration, ValueState } from '@weir/core';
 import { TestEnvironment } from '../../packages/core/src/cli/test-environment.ts';
 import { LocalFileSystem } from '../../packages/core/src/storage/local-file-system.ts';
 import { range } from './support/faults.ts';
@@ -182,6 +182,81 @@ test('of a sink that commits nothing it is said that nobody can tell', async (t)
   const { code, out } = await check(join(directory, 'data'), collecting, savepoint, 'job.ts');
   assert.equal(code, 0);
   assert.match(out, /sink .*: records since the snapshot, if any, are written again/);
+});
+
+test('values that nobody can check are shown by kind, and so is what they lack', async (t) => {
+  const directory = await folder(t);
+  const data = join(directory, 'data');
+  const keeping = (states: StateDeclaration): Job =>
+    job('copying', (env) => {
+      env.enableCheckpointing('1h');
+      env
+        .fromSource(pacedSource({ splits: [range(0, 9)], unbounded: true }), { uid: 'numbers' })
+        .keyBy((n) => n % 2)
+        .process({
+          emits: type<number>(),
+          state: states,
+          onElement(n, context) {
+            const { plain, object } = context.state as Record<string, ValueState<unknown>>;
+            plain?.update(n);
+            object?.update({ n });
+            context.emit(n);
+          },
+        })
+        .uid('keep')
+        .sinkTo(ledgerSink(new Ledger()))
+        .uid('out');
+    });
+  const stored = keeping({
+    plain: valueState(),
+    object: valueState({ default: () => ({ n: 0 }) }),
+  });
+  let savepoint = '';
+  await operated(stored, data, async (control) => {
+    savepoint = (await control.triggerSavepoint(join(directory, 'sp'))).path ?? '';
+  });
+  const same = await check(data, stored, savepoint, 'job.ts');
+  assert.equal(same.code, 0, same.error);
+  assert.match(same.out, /"numbers".*: 1 item, \d+ B, parallelism 1\n/);
+  assert.match(same.out, /"keep".*: 2 keys, \d+ B, parallelism 1\n/);
+  assert.match(
+    same.out,
+    /plain \(value\) is .*; 2 keys were read\n      its values are stored as number; unchecked/,
+  );
+  assert.match(same.out, /object \(value\) is read as it is; 2 keys were read\n  "out"/);
+  const wider = keeping({
+    plain: valueState(),
+    object: valueState({ default: () => ({ n: 0, label: '' }) }),
+  });
+  assert.match(
+    (await check(data, wider, savepoint, 'job.ts')).out,
+    /object .*\n      its values are stored as \{ n: number \}; label of its default is missing/,
+  );
+  const other = keeping({ plain: valueState({ default: '' }), object: valueState() });
+  const refused = await check(data, other, savepoint, 'job.ts');
+  assert.equal(refused.code, 3);
+  assert.match(
+    refused.error,
+    /state "plain" of "keep" .*stored as number, but the default .*string/,
+  );
+  const json = await check(data, stored, '--json', savepoint, 'job.ts');
+  const { operators } = JSON.parse(json.out) as {
+    readonly operators: readonly { readonly states: readonly object[] }[];
+  };
+  const found = operators.flatMap(({ states }) => states);
+  assert.deepEqual(found[0], {
+    operator: same.out.match(/"keep" \(.*?\)/)?.[0],
+    state: 'plain',
+    kind: 'value',
+    scope: 'keyed',
+    storedVersion: 1,
+    declaredVersion: 1,
+    fate: 'as it is',
+    sampled: 2,
+    storedTypes: ['number'],
+    checkedBy: null,
+    missingFields: [],
+  });
 });
 
 test('the command line is taken as people write it', async (t) => {

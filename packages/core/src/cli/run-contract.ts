@@ -17,6 +17,8 @@ export interface LoadedJob {
   readonly sourcePath: string;
   /** File URL of the bundle, which every slot's thread imports; null: the job runs in-thread. */
   readonly bundleUrl: string | null;
+  /** Of all that the bundle holds; absent: not known. */
+  readonly codeHash?: string;
 }
 
 /** A snapshot that was asked for. */

@@ -4,6 +4,7 @@
  * Source maps are on from here, so that stack traces and places in messages name the user's lines;
  * a thread that imports `bundleUrl` has to call `enableSourceMaps` first.
  */
+import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { setSourceMapsSupport } from 'node:module';
 import { basename, dirname } from 'node:path';
@@ -39,12 +40,19 @@ export async function loadJob(
   const code = await bundleJob(sourcePath, directory);
   const bundleUrl = pathToFileURL(writeBundle(code, sourcePath, directory)).href;
   const job = jobOf(await evaluate(bundleUrl, sourcePath, directory), sourcePath);
-  return { job, sourcePath, bundleUrl };
+  return { job, sourcePath, bundleUrl, codeHash: codeHashOf(code) };
 }
 
 /** Makes stack traces of this thread name the user's sources. Idempotent. */
 export function enableSourceMaps(): void {
   setSourceMapsSupport(true);
+}
+
+/** Without the source map, which names the folder of the bundle. */
+function codeHashOf(code: string): string {
+  const end = code.lastIndexOf('\n//# sourceMappingURL=');
+  const program = end < 0 ? code : code.slice(0, end);
+  return createHash('sha256').update(program).digest('hex');
 }
 
 function sourcePathOf(path: string | URL): string {

@@ -2,17 +2,16 @@
  * Whether the values of a snapshot can be read as the job declares its states now: found out before
  * anything is started, by the types that the snapshot tells of and by really reading a sample.
  */
-import type { StateDeclaration, StateDescriptor } from '../api/state.ts';
 import type { StreamGraph } from '../api/stream-graph.ts';
 import { describeNode } from '../graph/operator-facts.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { OperatorSnapshot, StateHandle } from '../protocol/snapshot.ts';
-import { Unmigrated } from '../state/heap/unmigrated.ts';
-import { readKeyed } from '../state/snapshot/read-keyed.ts';
-import type { Evolve } from '../state/state-evolution.ts';
-import { evolutionOf, versionOf } from '../state/state-evolution.ts';
 import type { StorageIo } from '../storage/storage-io.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
+import { sampleStates } from './sample-states.ts';
+import type { StateSample } from './sample-states.ts';
+import { declaredStates, plansOf } from './state-plan.ts';
+import type { StatePlan } from './state-plan.ts';
 
 /** What becomes of one stored state. */
 export interface StateFinding {
@@ -20,29 +19,31 @@ export interface StateFinding {
   readonly operator: string;
   readonly state: string;
   readonly kind: string;
+  readonly scope: 'keyed' | 'operator';
   /** `evolves`: values go through a migration or a schema. */
   readonly fate: 'as it is' | 'evolves' | 'dropped';
   readonly storedVersion: number;
   readonly declaredVersion: number | null;
-  /** Keys of the sample whose values were read. */
+  /** Keys of the sample, or items of operator state, whose values were read. */
   readonly sampled: number;
+  /** Kinds of the values met in the sample, where no schema says them. */
+  readonly storedTypes: readonly string[];
+  /** What the type of the values was compared with; `null`: the code says nothing of it. */
+  readonly checkedBy: 'schema' | 'version' | 'default' | 'first accumulator' | null;
+  /** Fields that the code expects and some stored values have not. */
+  readonly missingFields: readonly string[];
 }
 
 export interface CheckOptions {
   /** Keys of each operator and subtask that are read; 0: none. */
   readonly sampleMax: number;
-  /** Reads a sample of states that stay as they are, too. */
+  /** Reads a sample of states of which nothing has changed, too. */
   readonly readsAll: boolean;
 }
 
 interface Job {
   readonly jobGraph: JobGraph;
   readonly streamGraph: StreamGraph;
-}
-
-interface Planned {
-  readonly finding: StateFinding;
-  readonly evolve: Evolve | null;
 }
 
 /** @throws StateMigrationError naming operator, state and both types when one does not fit. */
@@ -62,84 +63,58 @@ export async function checkStateTypes(
     for (const { data, operators } of vertex.subtasks)
       for (const stored of operators) {
         const node = streamGraph.nodes.find(({ id }) => id === declared.get(stored.operatorId));
-        const states = node === undefined ? null : statesOf(node.spec);
+        const states = node === undefined ? null : declaredStates(node.spec);
         if (node === undefined || states === null) continue;
-        const plans = planOf(describeNode(node), stored, states);
-        const sampled = await sample({ ...io, directory }, { data, stored, plans }, options);
-        for (const { finding } of plans) {
-          const key = `${finding.operator} ${finding.state}`;
-          const before = findings.get(key)?.sampled ?? 0;
-          findings.set(key, { ...finding, sampled: before + sampled });
+        const plans = plansOf(describeNode(node), stored, { spec: node.spec, states });
+        const samples = await sample({ ...io, directory }, { data, stored, plans }, options);
+        for (const plan of plans) {
+          const key = `${plan.operator} ${plan.state}`;
+          findings.set(key, findingOf(plan, samples.get(plan.state), findings.get(key)));
         }
       }
   return [...findings.values()];
 }
 
-/** The states that the code of the job declares; `null`: all state is the engine's own. */
-function statesOf(spec: object): StateDeclaration | null {
-  const { fn, broadcast } = spec as {
-    readonly fn?: { readonly state?: StateDeclaration };
-    readonly broadcast?: StateDeclaration;
-  };
-  if (fn?.state === undefined && broadcast === undefined) return null;
-  return { ...fn?.state, ...broadcast };
-}
-
-function planOf(
-  operator: string,
-  stored: OperatorSnapshot,
-  states: StateDeclaration,
-): readonly Planned[] {
-  const all = [
-    ...(stored.keyed?.states ?? []),
-    ...stored.operatorStates.map(({ mode, version = 1, ...state }) => ({
-      ...state,
-      kind: mode,
-      version,
-    })),
-  ];
-  return all.map(({ name, kind, version, schema = null }): Planned => {
-    const descriptor = states[name];
-    const facts = { operator, state: name, kind, storedVersion: version, sampled: 0 };
-    if (descriptor === undefined)
-      return { finding: { ...facts, fate: 'dropped', declaredVersion: null }, evolve: null };
-    const evolve = evolutionOf(
-      operator,
-      { name, kind, version, schema },
-      { kind: kindOf(descriptor), evolution: descriptor.evolution },
-    );
-    const fate = evolve === null ? 'as it is' : 'evolves';
-    const declaredVersion = versionOf(descriptor.evolution);
-    return { finding: { ...facts, fate, declaredVersion }, evolve };
-  });
-}
-
-function kindOf(descriptor: StateDescriptor): string {
-  return descriptor.kind === 'operatorList' ? descriptor.mode : descriptor.kind;
-}
-
-/** Reads keys as a restore would; returns how many. */
 async function sample(
   environment: StorageIo & { readonly directory: string },
   part: {
     readonly data: StateHandle | null;
     readonly stored: OperatorSnapshot;
-    readonly plans: readonly Planned[];
+    readonly plans: readonly StatePlan[];
   },
   { sampleMax, readsAll }: CheckOptions,
-): Promise<number> {
-  const { data, stored, plans } = part;
-  const isWanted = readsAll || plans.some(({ evolve }) => evolve !== null);
-  if (data === null || stored.keyed === null || sampleMax === 0 || !isWanted) return 0;
-  let read = 0;
-  const { keyGroups, states } = stored.keyed;
-  for await (const { key, states: contents } of readKeyed(environment, data, stored, keyGroups)) {
-    for (const { name, kind } of states) {
-      const evolve = plans.find(({ finding }) => finding.state === name)?.evolve ?? null;
-      if (evolve !== null && name in contents)
-        new Unmigrated(contents[name], kind, evolve).migrate(` under key ${String(key)}`);
-    }
-    if (++read >= sampleMax) break;
-  }
-  return read;
+): Promise<ReadonlyMap<string, StateSample>> {
+  const { data, plans } = part;
+  const isWanted = readsAll || plans.some((plan) => plan.evolve !== null || !plan.isSaidAlike);
+  if (data === null || sampleMax === 0 || !isWanted) return new Map();
+  return sampleStates(environment, { ...part, data }, sampleMax);
+}
+
+/** @param before Of the same state in another subtask. */
+function findingOf(
+  { evolve, declared, hasSchema, canMigrate: _, isSaidAlike: __, ...facts }: StatePlan,
+  seen: StateSample | undefined,
+  before: StateFinding | undefined,
+): StateFinding {
+  const { declaredVersion, storedVersion } = facts;
+  const fate = declaredVersion === null ? 'dropped' : evolve === null ? 'as it is' : 'evolves';
+  return {
+    ...facts,
+    fate,
+    sampled: (before?.sampled ?? 0) + (seen?.read ?? 0),
+    storedTypes: union(before?.storedTypes, seen?.shapes),
+    checkedBy: hasSchema
+      ? 'schema'
+      : storedVersion !== declaredVersion
+        ? 'version'
+        : (declared?.witness ?? null),
+    missingFields: union(before?.missingFields, seen?.missing),
+  };
+}
+
+function union(
+  a: readonly string[] | undefined = [],
+  b: Iterable<string> | undefined = [],
+): readonly string[] {
+  return [...new Set([...a, ...b])];
 }

@@ -31,6 +31,8 @@ export interface OperatorFate {
   readonly parallelism: number | null;
   readonly maxParallelism: number | null;
   readonly keyCount: number;
+  /** Items of operator state, such as splits of a source. */
+  readonly itemCount: number;
   readonly sizeBytes: number;
   readonly states: readonly StateFinding[];
 }
@@ -91,6 +93,7 @@ function fatesOf(
           parallelism: vertex.parallelism,
           maxParallelism: vertex.maxParallelism,
           keyCount: old?.keyCount ?? 0,
+          itemCount: old?.itemCount ?? 0,
           sizeBytes: old?.sizeBytes ?? 0,
           states: facts.findings.filter((finding) => finding.operator === name),
         },
@@ -98,13 +101,14 @@ function fatesOf(
     }),
   );
   const gone = facts.dropped.map(
-    ({ uid, name, operatorId, keyCount, sizeBytes }): OperatorFate => ({
+    ({ uid, name, operatorId, keyCount, itemCount, sizeBytes }): OperatorFate => ({
       operator: `"${uid ?? name ?? operatorId}"`,
       fate: 'dropped',
       storedParallelism: stored.get(operatorId)?.vertex?.parallelism ?? null,
       parallelism: null,
       maxParallelism: null,
       keyCount,
+      itemCount,
       sizeBytes,
       states: [],
     }),

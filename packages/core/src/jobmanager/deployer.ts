@@ -151,6 +151,7 @@ export class Deployer {
       directory,
       // Within a run the graph stays as it is; the choice was made when the run started.
       allowNonRestored: this.#options.allowNonRestored,
+      watchesTypes: isInitial && initial?.watchesTypes === true,
     });
     const { checkpointId, kind } = metadata;
     const snapshot = { checkpointId, kind, directory };

@@ -11,6 +11,7 @@ import type { StorageIo } from '../storage/storage-io.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { checkSinks } from './check-sinks.ts';
 import { checkStateTypes } from './check-state-types.ts';
+import type { StateFinding } from './check-state-types.ts';
 import type { PreparedJob } from './prepare-run.ts';
 
 /** Keys of each subtask whose values are read before a start, if their type has changed. */
@@ -45,7 +46,9 @@ export async function fitToJob(
   const assigned = assignState(metadata, jobGraph, { directory, allowNonRestored });
   for (const message of assigned.warnings) options.warn(message);
   const check = { sampleMax: SAMPLE_MAX, readsAll: false };
-  await checkStateTypes(options, restored, { jobGraph, streamGraph }, check);
+  const findings = await checkStateTypes(options, restored, { jobGraph, streamGraph }, check);
+  const warnings = newRun === null ? [] : missingFieldsWarnings(findings);
+  for (const message of warnings) options.warn(message);
   if (newRun !== null) {
     const environment = { ...options, logger: { log: () => undefined } };
     const stored = [...assigned.restores.values()];
@@ -54,4 +57,15 @@ export async function fitToJob(
     if (obstacle !== undefined && obstacle !== null) throw fromErrorInfo(obstacle);
   }
   return { jobGraph: assigned.jobGraph, allowNonRestored };
+}
+
+function missingFieldsWarnings(findings: readonly StateFinding[]): readonly string[] {
+  return findings
+    .filter(({ missingFields }) => missingFields.length > 0)
+    .map(
+      ({ operator, state, checkedBy, missingFields }) =>
+        `stored values of state "${state}" of ${operator} lack ${missingFields.join(', ')}, ` +
+        `which its ${checkedBy} has: they are read as undefined; with a higher version and ` +
+        'migrate the values can be filled in',
+    );
 }

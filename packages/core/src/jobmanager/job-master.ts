@@ -40,6 +40,8 @@ import { savepointDirectory } from './savepoint-directory.ts';
 export interface InitialRestore {
   readonly metadata: SnapshotMetadata;
   readonly directory: string;
+  /** As `TaskRestore.watchesTypes`. */
+  readonly watchesTypes?: boolean;
 }
 
 export interface JobMasterOptions {

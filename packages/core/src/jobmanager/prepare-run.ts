@@ -21,6 +21,8 @@ export interface JobInputs {
   readonly configuration: Configuration;
   /** The job's own arguments, as given. */
   readonly arguments: readonly string[];
+  /** As `JobGraph.codeHash`. */
+  readonly codeHash?: string | undefined;
   readonly printLine?: (line: string) => void;
   /** As of `buildStreamGraph`. */
   readonly changeGraph?: (graph: StreamGraph) => StreamGraph;
@@ -54,9 +56,10 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
     ...(maxParallelism === null ? {} : { defaultMaxParallelism: maxParallelism }),
     chaining: configuration.get('pipeline.operator-chaining.enabled'),
   });
+  const { codeHash } = inputs;
   return {
     streamGraph: graph,
-    jobGraph,
+    jobGraph: codeHash === undefined ? jobGraph : { ...jobGraph, codeHash },
     configuration,
     guarantees,
     warnings: [...settings.warnings, ...unreadArguments(settings), ...warnings],

@@ -38,6 +38,7 @@ import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
 import { wouldRepeat } from '../graph/guarantee-planner.ts';
 import { fitToJob } from './fit-to-job.ts';
 import { guaranteeSettings } from './guarantee-settings.ts';
+import { claimedSnapshot, initialRestore } from './initial-restore.ts';
 import type { InitialRestore } from './job-master.ts';
 import { jobLogPersistence } from './job-log-persistence.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -224,7 +225,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     completed,
     lastCheckpointId,
     unfinishedCleanUp,
-    initial: restored,
+    initial: initialRestore(restored, jobGraph, isNewRun),
     allowNonRestored,
     startLine: await startLine(options, { decision, restored, prepared }),
     async close() {
@@ -257,7 +258,7 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
     completed: claimed === null ? [] : [claimed],
     lastCheckpointId,
     unfinishedCleanUp: null,
-    initial: restored,
+    initial: initialRestore(restored, jobGraph, true),
     allowNonRestored,
     startLine:
       restored === null
@@ -350,33 +351,6 @@ async function scanElsewhere(
     if (!(error instanceof StateCorruptionError)) throw error;
     return { status: 'damaged', checkpointId, directory, reason: messageOf(error) };
   }
-}
-
-/** With claim mode CLAIM the snapshot is the run's own: it is removed when it is subsumed. */
-function claimedSnapshot(
-  options: RunStateOptions,
-  { configuration }: PreparedJob,
-  restored: StoredSnapshot | null,
-): CompletedCheckpoint | null {
-  const mode = configuration.get('execution.state-recovery.claim-mode');
-  if (restored === null || mode === 'NO_CLAIM') return null;
-  if (mode === 'LEGACY') {
-    options.warn(
-      'execution.state-recovery.claim-mode: LEGACY is outdated and means the same as NO_CLAIM: ' +
-        'the snapshot stays yours, and no checkpoint needs it',
-    );
-    return null;
-  }
-  const { checkpointId, kind, triggeredAt } = restored.metadata;
-  return {
-    checkpointId,
-    kind,
-    stopsJob: false,
-    directory: restored.directory,
-    triggeredAt,
-    sizeBytes: 0,
-    isOwned: true,
-  };
 }
 
 async function restoredSnapshot(

@@ -63,6 +63,8 @@ export interface JobGraph {
   readonly edges: readonly JobEdge[];
   /** Equal for equal plans: every thread and process proves that it built the same graph. */
   readonly planHash: string;
+  /** Equal for equal code of the job, functions and all; absent: not known. */
+  readonly codeHash?: string;
 }
 
 /** Whether subtask `i` of the source feeds only some subtasks of the target. */

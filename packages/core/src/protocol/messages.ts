@@ -98,6 +98,8 @@ export interface TaskRestore {
   readonly outputs: readonly { readonly channelId: number; readonly mark: number }[];
   /** The subtask had finished: it runs no life-cycle method and only passes on its end. */
   readonly finished: boolean;
+  /** Other code than that which runs may have stored the values: their types are looked at. */
+  readonly watchesTypes?: boolean;
 }
 
 export interface TaskDeployment {

@@ -34,6 +34,11 @@ export interface KeyedStateMeta {
   readonly version: number;
   /** JSON Schema of the user's type, as text, if the job described it. */
   readonly schema?: string;
+  /**
+   * Shape (`state/value-shape.ts`, as JSON) of the value that stood where there was none yet, if
+   * the kind of state has one: while it is the same, the type is taken to be the same.
+   */
+  readonly shape?: string;
 }
 
 export interface KeyedSnapshot {
@@ -130,6 +135,8 @@ export interface SnapshotMetadata {
   readonly kind: SnapshotKind;
   readonly jobId: string;
   readonly jobName: string;
+  /** As `JobGraph.codeHash`; absent: not known. */
+  readonly codeHash?: string;
   readonly checkpointId: number;
   /** Wall-clock milliseconds of the trigger. */
   readonly triggeredAt: number;

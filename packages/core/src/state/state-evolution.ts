@@ -106,7 +106,8 @@ function runMigration(
   } catch (error) {
     throw new StateMigrationError(
       `the migration of state "${stored.name}" of ${operator} from version ${stored.version} ` +
-        `threw${where}: ${messageOf(error)}`,
+        `threw${where}: ${messageOf(error)}; mend migrate[${stored.version}] so that it takes ` +
+        'every stored value, or start the version of the job that stored it',
       { cause: error, details: { operator, state: stored.name, version: stored.version } },
     );
   }

@@ -15,11 +15,13 @@ export function assembleMetadata(
   jobId: JobId,
   topology: JobTopology,
 ): SnapshotMetadata {
+  const { jobName, codeHash } = topology.jobGraph;
   return {
     formatVersion: 1,
     kind: pending.kind,
     jobId,
-    jobName: topology.jobGraph.jobName,
+    jobName,
+    ...(codeHash === undefined ? {} : { codeHash }),
     checkpointId: pending.checkpointId,
     triggeredAt: pending.timestamp,
     vertices: assembleVertices(pending, topology),

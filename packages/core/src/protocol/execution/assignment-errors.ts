@@ -7,12 +7,15 @@ import type { JobGraph, JobOperator, JobVertex } from '../job-graph.ts';
 import type { SnapshotMetadata } from '../snapshot.ts';
 import type { StoredOperator } from './stored-operators.ts';
 
+/** The option by its short and its long name. */
+const DROP = '-n (--allowNonRestoredState)';
+
 export function otherJobError(metadata: SnapshotMetadata, jobGraph: JobGraph): StateMigrationError {
   return new StateMigrationError(
     `${snapshotName(metadata)} is of another job: it was taken of a job "${metadata.jobName}", ` +
       `and no operator of it is in this job "${jobGraph.jobName}". If this is a later version of ` +
       'that job, give its operators the uids they had, or drop all of its state with ' +
-      '--allowNonRestoredState; else name another snapshot, or start with --fresh',
+      `${DROP}; else name another snapshot, or start with --fresh`,
   );
 }
 
@@ -35,8 +38,7 @@ export function unknownOperatorsError(
   );
   return new StateMigrationError(
     `${snapshotName(metadata)} holds state that would be lost:\n${lines.join('\n')}\n` +
-      `Let an operator take it over with ${advice.join(' or ')}, or drop it with ` +
-      '--allowNonRestoredState',
+      `Let an operator take it over with ${advice.join(' or ')}, or drop it with ${DROP}`,
     {
       details: {
         operators: lost.map(({ uid, name, type, keyCount, sizeBytes }) => ({
@@ -103,6 +105,7 @@ export function describeStored(operator: StoredOperator): string {
     operator.uid === null ? null : operator.name,
     operator.type,
     operator.keyCount > 0 ? `${operator.keyCount} ${plural(operator.keyCount, 'key')}` : null,
+    operator.itemCount > 0 ? `${operator.itemCount} ${plural(operator.itemCount, 'item')}` : null,
     formatBytes(operator.sizeBytes),
     operator.uid === null ? 'no uid' : null,
   ].filter((fact) => fact !== null && fact !== operator.uid);

@@ -205,7 +205,7 @@ test('state of a removed operator is refused, naming it and candidates [I-70] [R
   const message = messageOf(() => assign(metadata, after));
   assert.match(message, /operator "c" \(keyedProcess, 3 keys, 40 B\) has no home in this job/);
   assert.match(message, /candidates: "d" \(job\.ts:2\)/);
-  assert.match(message, /\.uid\("c"\), or drop it with --allowNonRestoredState/);
+  assert.match(message, /\.uid\("c"\), or drop it with -n \(--allowNonRestoredState\)/);
   assert.doesNotMatch(message, /[0-9a-f]{32}/);
 });
 
@@ -261,7 +261,7 @@ test('a snapshot that shares no operator with the job is of another job', () => 
   const other = jobGraphOf({ clicks: 1, counts: 1 }, ['clicks -hash-> counts']);
   assert.match(
     messageOf(() => assign(metadata, other, false)),
-    /checkpoint 5 is of another job.*--allowNonRestoredState/,
+    /checkpoint 5 is of another job.*-n \(--allowNonRestoredState\)/,
   );
   const { dropped, warnings } = assign(metadata, other, true);
   assert.deepEqual([dropped.length, warnings.length], [1, 1], 'dropped on purpose, and said');

@@ -30,6 +30,8 @@ export interface StateAssignmentOptions {
   readonly directory: string;
   /** Drop state whose operator the job no longer has, instead of refusing. */
   readonly allowNonRestored: boolean;
+  /** As `TaskRestore.watchesTypes`; by default not. */
+  readonly watchesTypes?: boolean;
 }
 
 /** State of an operator that the job no longer has. */
@@ -39,6 +41,7 @@ export interface DroppedState {
   readonly name: string | null;
   readonly type: string | null;
   readonly keyCount: number;
+  readonly itemCount: number;
   readonly sizeBytes: number;
 }
 
@@ -71,23 +74,21 @@ export function assignState(
   const adjusted = withStoredMaxParallelism(jobGraph, stored);
   checkFinished(adjusted, stored);
   return {
-    restores: restoresOf(metadata, { jobGraph: adjusted, stored, directory: options.directory }),
+    restores: restoresOf(metadata, { jobGraph: adjusted, stored, options }),
     coordinators: new Map(
       metadata.coordinators
         .filter(({ operatorId }) => known.has(operatorId))
         .map((coordinator) => [coordinator.operatorId, coordinator]),
     ),
     jobGraph: adjusted,
-    dropped: lost.map(({ operatorId, uid, name, type, keyCount, sizeBytes }) => ({
-      operatorId,
-      uid,
-      name,
-      type,
-      keyCount,
-      sizeBytes,
-    })),
+    dropped: lost.map(droppedState),
     warnings: lost.map((it) => `the state of ${describeStored(it)} is dropped`),
   };
+}
+
+function droppedState(operator: StoredOperator): DroppedState {
+  const { operatorId, uid, name, type, keyCount, itemCount, sizeBytes } = operator;
+  return { operatorId, uid, name, type, keyCount, itemCount, sizeBytes };
 }
 
 /** Operators that are new to the snapshot and of the type of one that lost its place. */
@@ -154,8 +155,12 @@ function restoresOf(
   {
     jobGraph,
     stored,
-    directory,
-  }: { readonly jobGraph: JobGraph; readonly stored: StoredOperators; readonly directory: string },
+    options: { directory, watchesTypes = false },
+  }: {
+    readonly jobGraph: JobGraph;
+    readonly stored: StoredOperators;
+    readonly options: StateAssignmentOptions;
+  },
 ): ReadonlyMap<SubtaskKey, TaskRestore> {
   const positions = channelPositionsOf(metadata, jobGraph);
   const operators = operatorRestoresOf(jobGraph, stored);
@@ -173,6 +178,7 @@ function restoresOf(
         inputs,
         outputs,
         finished: finished.has(key),
+        ...(watchesTypes ? { watchesTypes } : {}),
       });
     }
   }

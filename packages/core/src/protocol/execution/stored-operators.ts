@@ -28,6 +28,8 @@ export interface StoredOperator {
   /** By old subtask; `null` where the operator stored nothing. */
   readonly parts: readonly (StoredPart | null)[];
   readonly keyCount: number;
+  /** Items of its operator state. */
+  readonly itemCount: number;
   /** With the state of its split enumerator. */
   readonly sizeBytes: number;
   /** Whether dropping it would lose anything. */
@@ -53,6 +55,7 @@ export function storedOperatorsOf(metadata: SnapshotMetadata): StoredOperators {
       vertex,
       parts,
       keyCount: sum(snapshots.map(({ keyed }) => keyed?.keyCount ?? 0)),
+      itemCount: sum(snapshots.map(itemCountOf)),
       sizeBytes,
       hasState: coordinator !== undefined || snapshots.some(holdsState),
     });
@@ -78,6 +81,10 @@ function holdsState({ keyed, operatorStates }: OperatorSnapshot): boolean {
     (keyed !== null && keyed.blocks.length + keyed.timers.length > 0) ||
     operatorStates.some(({ items }) => items.length > 0)
   );
+}
+
+function itemCountOf({ operatorStates }: OperatorSnapshot): number {
+  return sum(operatorStates.map(({ items }) => items.length));
 }
 
 function sizeOf({ keyed, operatorStates }: OperatorSnapshot): number {

@@ -7,16 +7,18 @@ import type { KeyValue } from '../../api/functions.ts';
 import type { KeyedStateDescriptor, StateDeclaration, StateDescriptor } from '../../api/state.ts';
 import type { StateEvolution } from '../../api/state-evolution.ts';
 import { assert, unreachable } from '../../base/assert.ts';
-import type { KeyedStateMeta } from '../../protocol/snapshot.ts';
+import type { KeyedStateMeta, StateKind } from '../../protocol/snapshot.ts';
 import type {
   KeyedSnapshotCursor,
   KeyedStateBackend,
   SectionOutput,
 } from '../keyed-state-backend.ts';
+import { declaredShapeOf } from '../declared-shape.ts';
 import type { MapKey } from '../map-key.ts';
 import { withMapKeys } from '../map-key.ts';
 import type { Evolve } from '../state-evolution.ts';
 import { evolutionOf, schemaText, versionOf } from '../state-evolution.ts';
+import { TypeWatch } from '../type-watch.ts';
 import { EMPTY } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
 import type { Slot } from './keyed-states.ts';
@@ -34,6 +36,8 @@ export interface StoredSlot {
   readonly index: number;
   /** `null`: its values are read as they are. */
   readonly evolve: Evolve | null;
+  /** Learns the values as they come; `null`: nobody need know them. */
+  readonly watch: TypeWatch | null;
 }
 
 export interface HeapBackendOptions {
@@ -56,6 +60,9 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
   readonly #freeze: boolean;
   /** One per slot. */
   readonly #evolutions: (StateEvolution<unknown> | undefined)[] = [];
+  readonly #slots: Slot[] = [];
+  /** What stands where there is no value yet; one per slot. */
+  readonly #defaults: unknown[] = [];
   /** Of the entry that is put in, one per slot. Used again. */
   readonly #contents: unknown[] = [];
 
@@ -112,15 +119,30 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
    * Prepares for entries of a snapshot with these states: tells for each stored state the slot it
    * goes to, or null when it is declared no more. Throws `StateMigrationError` when one cannot be
    * read as it is declared.
+   *
+   * @param watches The code may be other than that which stored them: what is written first is
+   * compared with what was restored.
    */
-  slotsOf(stored: readonly KeyedStateMeta[]): readonly (StoredSlot | null)[] {
+  slotsOf(stored: readonly KeyedStateMeta[], watches = false): readonly (StoredSlot | null)[] {
     return stored.map(({ name, kind, version, schema = null }) => {
       const index = this.states.findIndex((state) => state.name === name);
       if (index < 0) return null;
       const declared = { kind: this.states[index]!.kind, evolution: this.#evolutions[index] };
       const type = { name, kind, version, schema };
-      return { index, evolve: evolutionOf(this.operatorName, type, declared) };
+      const evolve = evolutionOf(this.operatorName, type, declared);
+      const isWatched = watches && evolve === null && declared.evolution?.schema === undefined;
+      return { index, evolve, watch: isWatched ? this.#watchOf(index) : null };
     });
+  }
+
+  /** One for all parts of a snapshot. */
+  #watchOf(index: number): TypeWatch {
+    const slot = this.#slots[index]!;
+    if (slot.watch !== null) return slot.watch;
+    const { name, version } = this.states[index]!;
+    slot.watch = new TypeWatch({ operator: this.operatorName, name, version });
+    slot.watch.allow(this.#defaults[index]);
+    return slot.watch;
   }
 
   /**
@@ -139,9 +161,10 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
       const slot = slots[parts[i] as number];
       assert(slot !== undefined, `an entry names state ${String(parts[i])} of ${slots.length}`);
       if (slot === null) continue;
-      const { index, evolve } = slot;
+      const { index, evolve, watch } = slot;
       const { kind } = this.states[index]!;
       const stored = parts[i + 1];
+      if (watch !== null) learn(watch, kind, stored);
       const content = kind === 'map' ? withMapKeys(stored as Map<MapKey, unknown>) : stored;
       contents[index] = evolve === null ? content : new Unmigrated(content, kind, evolve);
       isEmpty = false;
@@ -156,9 +179,23 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     const { kind, evolution } = descriptor;
     const schema = schemaText(evolution);
     const version = versionOf(evolution);
-    states.push({ name, kind, version, ...(schema === null ? {} : { schema }) });
+    const declared = declaredShapeOf(descriptor);
+    states.push({
+      name,
+      kind,
+      version,
+      ...(schema === null ? {} : { schema }),
+      ...(declared === null ? {} : { shape: JSON.stringify(declared.shape) }),
+    });
     this.#evolutions.push(evolution);
-    const slot: Slot = { table: this.#table, index: states.length - 1, freeze: this.#freeze };
+    this.#defaults.push(declared?.value);
+    const slot: Slot = {
+      table: this.#table,
+      index: states.length - 1,
+      freeze: this.#freeze,
+      watch: null,
+    };
+    this.#slots.push(slot);
     switch (descriptor.kind) {
       case 'value':
         return new HeapValueState(slot, descriptor.default);
@@ -174,6 +211,14 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
         return unreachable(descriptor);
     }
   }
+}
+
+/** Of a list its items, of a map its values. */
+function learn(watch: TypeWatch, kind: StateKind, content: unknown): void {
+  if (kind === 'list') for (const item of content as readonly unknown[]) watch.learn(item);
+  else if (kind === 'map')
+    for (const value of (content as ReadonlyMap<unknown, unknown>).values()) watch.learn(value);
+  else watch.learn(content);
 }
 
 function isKeyed(descriptor: StateDescriptor): descriptor is KeyedStateDescriptor {

@@ -15,6 +15,7 @@ import type {
 } from '../../api/state.ts';
 import type { MapKey } from '../map-key.ts';
 import { keyOfMapKey, mapKeyOf } from '../map-key.ts';
+import type { TypeWatch } from '../type-watch.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { EMPTY } from './entry.ts';
 import type { EntryTable } from './entry-table.ts';
@@ -26,15 +27,24 @@ export interface Slot {
   readonly table: EntryTable;
   readonly index: number;
   readonly freeze: boolean;
+  /** Looks at what is written first after a restore; `null`: at nothing. */
+  watch: TypeWatch | null;
+}
+
+/** To be called with each value before it is written. */
+function look(slot: Slot, value: unknown): void {
+  if (slot.watch !== null) slot.watch = slot.watch.checked(value);
 }
 
 export class HeapValueState<T> implements ValueState<T> {
+  readonly #slot: Slot;
   readonly #table: EntryTable;
   readonly #index: number;
   readonly #freeze: boolean;
   readonly #default: unknown;
 
   constructor(slot: Slot, defaultValue: unknown) {
+    this.#slot = slot;
     this.#table = slot.table;
     this.#index = slot.index;
     this.#freeze = slot.freeze;
@@ -49,6 +59,7 @@ export class HeapValueState<T> implements ValueState<T> {
   }
 
   update(value: T | ReadOnlyValue<T>): void {
+    look(this.#slot, value);
     this.#table.write(this.#index, this.#freeze ? deepFreeze(value) : value);
   }
 
@@ -72,21 +83,30 @@ export class HeapListState<T> implements ListState<T> {
   add(value: T): void {
     const { table, index, freeze } = this.#slot;
     const content = table.read(index);
-    if (content === EMPTY || freeze) this.addAll([value]);
-    else (content as T[]).push(value);
+    if (content === EMPTY || freeze) {
+      this.addAll([value]);
+    } else {
+      look(this.#slot, value);
+      (content as T[]).push(value);
+    }
   }
 
   addAll(values: Iterable<T>): void {
     const { table, index, freeze } = this.#slot;
     const content = table.read(index);
     if (content === EMPTY) this.update(values);
-    else if (freeze) table.write(index, deepFreeze([...(content as T[]), ...values]));
-    else for (const value of values) (content as T[]).push(value);
+    else if (freeze) this.update([...(content as T[]), ...values]);
+    else
+      for (const value of values) {
+        look(this.#slot, value);
+        (content as T[]).push(value);
+      }
   }
 
   update(values: Iterable<T>): void {
     const { table, index, freeze } = this.#slot;
     const list = [...values];
+    for (const value of list) look(this.#slot, value);
     if (list.length === 0) table.clear(index);
     else table.write(index, freeze ? deepFreeze(list) : list);
   }
@@ -112,6 +132,7 @@ export class HeapMapState<K, V> implements MapState<K, V> {
   }
 
   put(key: K, value: V): void {
+    look(this.#slot, value);
     const { table, index, freeze } = this.#slot;
     let map = this.#map();
     const mapKey = mapKeyOf(key);
@@ -169,7 +190,9 @@ export class HeapReducingState<T> implements ReducingState<T> {
   add(value: T): void {
     const { table, index, freeze } = this.#slot;
     const content = table.read(index);
+    look(this.#slot, value);
     const reduced = content === EMPTY ? value : this.#descriptor.reduce(content as T, value);
+    look(this.#slot, reduced);
     table.write(index, freeze ? deepFreeze(reduced) : reduced);
   }
 
@@ -197,7 +220,9 @@ export class HeapAggregatingState<IN, ACC, OUT> implements AggregatingState<IN, 
     const { table, index } = this.#slot;
     const content = table.read(index);
     const before = content === EMPTY ? this.#aggregate.createAccumulator() : (content as ACC);
-    table.write(index, this.#aggregate.add(value, before));
+    const accumulator = this.#aggregate.add(value, before);
+    look(this.#slot, accumulator);
+    table.write(index, accumulator);
   }
 
   get(): OUT | undefined {

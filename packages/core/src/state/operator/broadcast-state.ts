@@ -3,9 +3,12 @@ import type { BroadcastState } from '../../api/state.ts';
 import { deepFreeze } from '../heap/deep-freeze.ts';
 import type { MapKey } from '../map-key.ts';
 import { keyOfMapKey, mapKeyOf } from '../map-key.ts';
+import type { TypeWatch } from '../type-watch.ts';
 
 export class HeapBroadcastState<K, V> implements BroadcastState<K, V> {
   readonly mode = 'broadcast';
+  /** Looks at what is written first after a restore; `null`: at nothing. */
+  watch: TypeWatch | null = null;
   readonly #map = new Map<MapKey, V>();
   readonly #freeze: boolean;
 
@@ -22,6 +25,7 @@ export class HeapBroadcastState<K, V> implements BroadcastState<K, V> {
   }
 
   put(key: K, value: V): void {
+    if (this.watch !== null) this.watch = this.watch.checked(value);
     this.#map.set(mapKeyOf(key), this.#freeze ? deepFreeze(value) : value);
   }
 

@@ -8,6 +8,7 @@
  */
 import type { OperatorListState } from '../../api/state.ts';
 import { deepFreeze } from '../heap/deep-freeze.ts';
+import type { TypeWatch } from '../type-watch.ts';
 
 export interface Share {
   readonly subtask: number;
@@ -16,6 +17,8 @@ export interface Share {
 
 export class HeapOperatorListState<T> implements OperatorListState<T> {
   readonly mode: 'list' | 'union';
+  /** Looks at what is written first after a restore; `null`: at nothing. */
+  watch: TypeWatch | null = null;
   readonly #share: Share;
   readonly #freeze: boolean;
   #items: T[] = [];
@@ -33,11 +36,16 @@ export class HeapOperatorListState<T> implements OperatorListState<T> {
   }
 
   add(value: T): void {
+    if (this.watch !== null) this.watch = this.watch.checked(value);
     this.#items.push(this.#freeze ? deepFreeze(value) : value);
   }
 
   addAll(values: Iterable<T>): void {
     for (const value of values) this.add(value);
+  }
+
+  values(): Iterable<T> {
+    return this.#items;
   }
 
   update(values: Iterable<T>): void {

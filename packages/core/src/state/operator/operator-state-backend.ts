@@ -16,6 +16,7 @@ import type { OperatorStateSnapshot } from '../../protocol/snapshot.ts';
 import type { SectionOutput } from '../keyed-state-backend.ts';
 import type { Evolve } from '../state-evolution.ts';
 import { evolutionOf, schemaText, versionOf } from '../state-evolution.ts';
+import { TypeWatch } from '../type-watch.ts';
 import { HeapBroadcastState } from './broadcast-state.ts';
 import { HeapOperatorListState } from './operator-list-state.ts';
 
@@ -83,7 +84,7 @@ export class OperatorStateBackend {
    * that is declared no more. Throws `StateMigrationError` when one cannot be read as it is
    * declared. Items of an older type are migrated here and now: they are few.
    */
-  restore(stored: readonly RestoredOperatorState[]): readonly string[] {
+  restore(stored: readonly RestoredOperatorState[], watchesTypes = false): readonly string[] {
     const warnings: string[] = [];
     for (const { name, mode, items, version = 1, schema = null } of stored) {
       const state = this.#states.get(name);
@@ -95,11 +96,19 @@ export class OperatorStateBackend {
         continue;
       }
       const type = { name, kind: mode, version, schema };
-      const declared = { kind: state.mode, evolution: this.#evolutions.get(name) };
-      const evolve = evolutionOf(this.operatorName, type, declared);
+      const evolution = this.#evolutions.get(name);
+      const evolve = evolutionOf(this.operatorName, type, { kind: state.mode, evolution });
       state.restore(evolve === null ? items : items.map((item) => evolved(item, mode, evolve)));
+      if (watchesTypes && evolve === null && evolution?.schema === undefined)
+        state.watch = this.#watchOf(name, version, state.values());
     }
     return warnings;
+  }
+
+  #watchOf(name: string, version: number, values: Iterable<unknown>): TypeWatch {
+    const watch = new TypeWatch({ operator: this.operatorName, name, version });
+    for (const value of values) watch.learn(value);
+    return watch;
   }
 
   #create(descriptor: OperatorStateDescriptor): OperatorState {

@@ -28,11 +28,12 @@ export async function restoreKeyed(
   env: SnapshotEnvironment,
   backend: HeapKeyedStateBackend,
   restores: OperatorRestore['keyed'],
+  watchesTypes = false,
 ): Promise<readonly string[]> {
   const dropped = new Set<string>();
   for (const part of restores) {
     const stored = part.snapshot.keyed?.states ?? [];
-    const slots = backend.slotsOf(stored);
+    const slots = backend.slotsOf(stored, watchesTypes);
     for (const [i, { name }] of stored.entries()) if (slots[i] === null) dropped.add(name);
     const blocks = readBlocks(env, part, 'blocks', backend.keyGroups);
     for await (const { keyGroup, entries } of blocks)
@@ -63,6 +64,7 @@ export async function restoreOperatorState(
   env: SnapshotEnvironment,
   backend: OperatorStateBackend,
   restores: OperatorRestore['operatorStates'],
+  watchesTypes = false,
 ): Promise<readonly string[]> {
   const readers = new ReaderCache(env);
   try {
@@ -77,7 +79,7 @@ export async function restoreOperatorState(
       const type = schema === undefined ? { version } : { version, schema };
       states.push({ name, mode, ...type, items: decoded });
     }
-    return backend.restore(states);
+    return backend.restore(states, watchesTypes);
   } finally {
     await readers.close();
   }

@@ -100,7 +100,8 @@ test('without any state there are no data, but the declared states are named [R0
   writer.addOperator({ ...toSnapshot(null), name: 'map' });
   const { data, operators, sizeBytes } = await writer.finish(yieldNothing);
   deepStrictEqual([data, sizeBytes], [null, 0]);
-  deepStrictEqual(operators[0]?.keyed?.states, [{ name: 'total', kind: 'value', version: 1 }]);
+  const total = { name: 'total', kind: 'value', version: 1, shape: '"undefined"' };
+  deepStrictEqual(operators[0]?.keyed?.states, [total]);
   strictEqual(operators[1]?.keyed, null);
 });
 

@@ -3,18 +3,17 @@
  * result emitted after each.
  */
 import type { FunctionLifecycle, Reduce } from '../../api/functions.ts';
-import type { AggregateFunction, StateDeclaration, ValueState } from '../../api/state.ts';
+import type { AggregateFunction, ValueState } from '../../api/state.ts';
+import { rollingState } from '../../graph/rolling-state.ts';
 import { KeyedOperator } from './keyed-operator.ts';
 import type { KeyedState } from './keyed-state.ts';
 import type { OperatorContext } from './stream-operator.ts';
 
-/** The name under which the running value stands in snapshots. */
-export const ROLLING_STATE: StateDeclaration = {
-  rolling: { kind: 'value', default: undefined },
-};
-
-function rollingValue(keyed: KeyedState): ValueState<unknown> {
-  return keyed.backend.handlesFor(ROLLING_STATE)['rolling'] as ValueState<unknown>;
+function rollingValue(
+  keyed: KeyedState,
+  aggregate: AggregateFunction<unknown, unknown, unknown> | null,
+): ValueState<unknown> {
+  return keyed.backend.handlesFor(rollingState(aggregate))['rolling'] as ValueState<unknown>;
 }
 
 export class KeyedReduceOperator extends KeyedOperator<FunctionLifecycle> {
@@ -24,7 +23,7 @@ export class KeyedReduceOperator extends KeyedOperator<FunctionLifecycle> {
   constructor(context: OperatorContext, reduce: Reduce<unknown>) {
     super(context, {});
     this.#reduce = reduce;
-    this.#value = rollingValue(this.keyed);
+    this.#value = rollingValue(this.keyed, null);
   }
 
   override processElement(value: unknown, timestamp: number): void {
@@ -50,16 +49,14 @@ export class KeyedAggregateOperator extends KeyedOperator<FunctionLifecycle> {
   constructor(context: OperatorContext, aggregate: AggregateFunction<unknown, unknown, unknown>) {
     super(context, {});
     this.#aggregate = aggregate;
-    this.#value = rollingValue(this.keyed);
+    this.#value = rollingValue(this.keyed, aggregate);
   }
 
   override processElement(value: unknown, timestamp: number): void {
     this.selectKey(value, 0);
     let result: unknown;
     try {
-      const current = this.#value.value;
-      const accumulator = current === undefined ? this.#aggregate.createAccumulator() : current;
-      const next = this.#aggregate.add(value, accumulator);
+      const next = this.#aggregate.add(value, this.#value.value);
       this.#value.update(next);
       result = this.#aggregate.getResult(next);
     } catch (error) {

@@ -9,6 +9,7 @@ export async function restoreOperators(
   subtask: Subtask,
   restore: TaskRestore,
 ): Promise<void> {
+  const { watchesTypes = false } = restore;
   const environment = { fileSystem, clock, directory: restore.directory };
   for (const [index, operator] of subtask.vertex.operators.entries()) {
     const stored = restore.operators.find((it) => it.operatorId === operator.operatorId);
@@ -16,11 +17,16 @@ export async function restoreOperators(
     if (stored === undefined || state === undefined) continue;
     const warnings: string[] = [];
     if (state.keyed !== null && state.timers !== null) {
-      warnings.push(...(await restoreKeyed(environment, state.keyed, stored.keyed)));
+      warnings.push(...(await restoreKeyed(environment, state.keyed, stored.keyed, watchesTypes)));
       await restoreTimers(environment, state.timers, stored.keyed);
     }
     warnings.push(
-      ...(await restoreOperatorState(environment, state.states, stored.operatorStates)),
+      ...(await restoreOperatorState(
+        environment,
+        state.states,
+        stored.operatorStates,
+        watchesTypes,
+      )),
     );
     for (const warning of warnings) logger.log('warn', warning);
   }
