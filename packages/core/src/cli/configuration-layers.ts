@@ -4,7 +4,7 @@
  */
 import { Configuration } from '../base/configuration.ts';
 import { ConfigurationError, messageOf } from '../base/errors.ts';
-import { parseUserPath } from '../storage/paths.ts';
+import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 import type { Environment } from './environment.ts';
 import { usageError } from './options.ts';
 
@@ -38,7 +38,9 @@ export function dataDirectoryOf(configuration: Configuration, environment: Envir
   const path = parseUserPath(given, environment.workingDirectory);
   if (path !== null) return path;
   const name = fromVariable ? DATA_DIRECTORY_VARIABLE : key;
-  throw new ConfigurationError(`${name}: ${given} is not a folder of this machine`);
+  throw new ConfigurationError(
+    `${name}: ${given} is not a folder of this machine: ${userPathAdvice(given)}`,
+  );
 }
 
 async function readFileLayer(

@@ -98,6 +98,8 @@ export type RunEvent =
       readonly start: string;
       readonly restoredCheckpointId: number | null;
       readonly parallelism: number;
+      /** Since the run was begun: what the times of its reports and its end count from. */
+      readonly elapsedMs: number;
     }
   | { readonly type: 'statusChanged'; readonly status: JobStatus; readonly error: ErrorInfo | null }
   /** About once a second while the job runs. */

@@ -57,6 +57,7 @@ export const STARTED: RunEvent & { readonly type: 'started' } = {
   jobName: 'orders',
   start: 'job orders: no earlier run, starts empty',
   restoredCheckpointId: null,
+  elapsedMs: 0,
   parallelism: 2,
 };
 

@@ -14,7 +14,7 @@ import type { Job } from '../api/job.ts';
 import { JobSubmissionError, messageOf } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { userFrames } from '../cli/user-frames.ts';
-import { parseUserPath } from '../storage/paths.ts';
+import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 import { bundleDirectory, writeBundle } from './loading/bundle-directory.ts';
 import { bundleJob } from './loading/bundle-job.ts';
 import { ENGINE_DIRECTORY } from './loading/resolve-imports.ts';
@@ -60,7 +60,7 @@ function sourcePathOf(path: string | URL): string {
   if (sourcePath === null)
     throw notLoadable(
       String(path),
-      `${String(path)} is not a file of this machine; give the job's path`,
+      `${String(path)} is not a file of this machine: ${userPathAdvice(String(path))}`,
     );
   const stat = statSync(sourcePath, { throwIfNoEntry: false });
   if (stat?.isFile() === true) return sourcePath;

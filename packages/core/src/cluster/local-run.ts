@@ -194,7 +194,7 @@ function watchOutside(prepared: PreparedJob, master: JobMaster, logger: Logger):
 }
 
 /** From which state the run starts, and what it guarantees. */
-function announce({ prepared, state }: Run, listener: RunOptions['listener']): void {
+function announce({ prepared, state, startedAt }: Run, listener: RunOptions['listener']): void {
   listener({
     type: 'started',
     jobId: state.jobId,
@@ -202,6 +202,7 @@ function announce({ prepared, state }: Run, listener: RunOptions['listener']): v
     start: state.startLine,
     restoredCheckpointId: state.initial?.metadata.checkpointId ?? null,
     parallelism: prepared.configuration.get('parallelism.default'),
+    elapsedMs: performance.now() - startedAt,
   });
   for (const message of explainGuarantees(prepared.guarantees))
     listener({ type: 'log', level: 'info', message });

@@ -1,6 +1,6 @@
 import { cwd } from 'node:process';
 import { ConfigurationError } from '../base/errors.ts';
-import { parseUserPath } from '../storage/paths.ts';
+import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 
 /**
  * A path as a job gives it, made absolute: relative ones start at the current folder. The only
@@ -10,8 +10,7 @@ export function resolveUserPath(text: string, option: string): string {
   const path = text === '' ? null : parseUserPath(text, cwd());
   if (path !== null) return path;
   throw new ConfigurationError(
-    `${option}: ${JSON.stringify(text)} is not a path of a file system: ` +
-      'give a path, or a file: URI without a host',
+    `${option}: ${JSON.stringify(text)} is not a path of a file system: ${userPathAdvice(text)}`,
     { details: { option, value: text } },
   );
 }

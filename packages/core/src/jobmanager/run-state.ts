@@ -30,7 +30,7 @@ import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-st
 import { JobStore } from '../storage/job-store.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
-import { joinPath, parentPath, parseUserPath } from '../storage/paths.ts';
+import { joinPath, parentPath, parseUserPath, userPathAdvice } from '../storage/paths.ts';
 import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
 import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
@@ -294,8 +294,8 @@ function createStorage(
       : joinPath(dataDirectory ?? '', 'checkpoints');
   if (directory === null)
     throw new ConfigurationError(
-      `execution.checkpointing.dir: ${configured} is not a path that Weir can write to: give a ` +
-        'folder or a file: URI of this machine',
+      `execution.checkpointing.dir: ${configured} is not a path that Weir can write to: ` +
+        userPathAdvice(configured ?? ''),
     );
   return new FileCheckpointStorage(options, {
     directory,

@@ -1,6 +1,6 @@
 /** Where a savepoint goes that somebody asks for. */
 import { JobSubmissionError } from '../base/errors.ts';
-import { parseUserPath } from '../storage/paths.ts';
+import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 
 /** `asked` wins over `configured`; both as a user writes them: a path or a `file:` URI. */
 export function savepointDirectory(
@@ -19,8 +19,7 @@ export function savepointDirectory(
   if (path !== null) return path;
   const source = asked === null ? 'execution.checkpointing.savepoint-dir: ' : '';
   throw new JobSubmissionError(
-    `${source}${given} is not a path that Weir can write to: give a folder or a file: URI of ` +
-      'this machine',
+    `${source}${given} is not a path that Weir can write to: ${userPathAdvice(given)}`,
     { code: 'ARGUMENT_INVALID' },
   );
 }

@@ -88,7 +88,10 @@ test('a checkpoint that was never completed is said to be that', async () => {
 test('a path of another kind says what may be given', async () => {
   await assert.rejects(locate(await setUp(), 's3://bucket/chk-5'), {
     code: 'ARGUMENT_INVALID',
-    message: /s3:\/\/bucket\/chk-5 is not a path that Weir can read: give a folder/,
+    message: /s3:\/\/bucket\/chk-5 is not a path .* snapshot from: give a path/,
+  });
+  await assert.rejects(locate(await setUp(), 'file:chk-5'), {
+    message: /file:chk-5 is not .*: a file: URI must be absolute .*; a plain path .*: chk-5$/,
   });
 });
 

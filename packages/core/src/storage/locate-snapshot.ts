@@ -3,7 +3,7 @@
  * and which there are.
  */
 import { JobSubmissionError, StateCorruptionError } from '../base/errors.ts';
-import { baseName, joinPath, parentPath, parseUserPath } from './paths.ts';
+import { baseName, joinPath, parentPath, parseUserPath, userPathAdvice } from './paths.ts';
 import { retryTransient } from './retry.ts';
 import { METADATA_FILE, METADATA_IN_PROGRESS_FILE, metadataPath } from './snapshot-layout.ts';
 import type { StorageIo } from './storage-io.ts';
@@ -25,8 +25,7 @@ export async function locateSnapshot(
   const path = parseUserPath(userPath, workingDirectory);
   if (path === null) {
     throw invalid(
-      `${userPath} is not a path that Weir can read: give a folder, its ${METADATA_FILE} ` +
-        'file, or a file: URI of this machine',
+      `${userPath} is not a path that Weir can read a snapshot from: ${userPathAdvice(userPath)}`,
       { path: userPath },
     );
   }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { baseName, joinPath, parentPath, parseUserPath, resolvePath } from './paths.ts';
+import {
+  baseName,
+  joinPath,
+  parentPath,
+  parseUserPath,
+  resolvePath,
+  userPathAdvice,
+} from './paths.ts';
 
 test('joining removes doubled and trailing slashes and resolves dots', () => {
   assert.equal(joinPath('/a/', '/b//c/', './d'), '/a/b/c/d');
@@ -31,4 +38,15 @@ test('a user may write a path or a file: URI', () => {
 test('other schemes, other hosts and broken escapes are no path', () => {
   const broken = ['s3://bucket/x', 'hdfs:///x', 'file://host/x', 'file:x', 'file:///%zz'];
   for (const text of broken) assert.equal(parseUserPath(text, '/here'), null, text);
+});
+
+test('of what is no path it is said how to write it', () => {
+  for (const text of ['file:sp', 'file://sp', 'FILE:sp'])
+    assert.equal(
+      userPathAdvice(text),
+      'a file: URI must be absolute (file:///…); a plain path may be relative: sp',
+    );
+  assert.match(userPathAdvice('file:../sp'), /relative: \.\.\/sp$/);
+  assert.match(userPathAdvice('file:///%zz'), /a percent sign stands as %25/);
+  assert.match(userPathAdvice('s3://bucket/x'), /give a path, or a file: URI of this machine/);
 });

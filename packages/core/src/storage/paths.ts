@@ -36,6 +36,16 @@ export function parseUserPath(text: string, workingDirectory: string): string | 
   }
 }
 
+/** What to write where `parseUserPath` gave `null`, for the end of a message. */
+export function userPathAdvice(text: string): string {
+  const relative = /^file:(?:\/\/)?([^/].*)$/i.exec(text)?.[1];
+  if (relative !== undefined)
+    return `a file: URI must be absolute (file:///…); a plain path may be relative: ${relative}`;
+  if (/^file:/i.test(text))
+    return 'a percent sign stands as %25 in a file: URI; a plain path may be given as it is';
+  return 'give a path, or a file: URI of this machine (file:///…)';
+}
+
 /** A slash before another one, before `.` or `..`, or at the end. */
 const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VertexProgress } from '../run-contract.ts';
+import { STARTED } from '../test-environment.ts';
 import { RunProgress } from './run-progress.ts';
 import { vertex } from './report-fixtures.ts';
 
@@ -48,4 +49,10 @@ test('shares that are no numbers or beyond the whole are put right', () => {
 test('only counters above zero are kept', () => {
   const [one] = after([1, [vertex({ counters: { skippedRecords: 2, late: 0 } })]]).vertices;
   assert.deepEqual(one?.counters, [['skippedRecords', 2]]);
+});
+
+test('the time of a run counts from where its end counts from', () => {
+  const progress = new RunProgress(1000);
+  progress.apply({ ...STARTED, elapsedMs: 300 }, 2000);
+  assert.equal(progress.startedAt, 1700);
 });

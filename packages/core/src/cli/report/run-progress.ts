@@ -34,7 +34,7 @@ export class RunProgress {
   failedCheckpoints = 0;
   checkpoint: CheckpointView | null = null;
   vertices: readonly VertexView[] = [];
-  readonly startedAt: number;
+  startedAt: number;
   #reportedAt: number;
 
   constructor(now: number) {
@@ -47,6 +47,7 @@ export class RunProgress {
       case 'started':
         this.jobName = event.jobName;
         this.parallelism = event.parallelism;
+        this.startedAt = now - event.elapsedMs;
         break;
       case 'statusChanged':
         this.status = event.status;

@@ -80,7 +80,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   }> {
     const { committables, writerStates, subtasks, attempt } = recovery;
     for (const committable of committables)
-      if ((await this.#statusOf(committable)) === 'gone') throw lost(committable);
+      if ((await this.#statusOf(committable)) === 'gone') throw this.#lost(committable);
     const open: PartFileRef[] = [];
     const foreign: PartFileRef[] = [];
     for (const state of writerStates)
@@ -128,13 +128,13 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     if (final !== null && final.sizeBytes > ref.sizeBytes) {
       const message =
         `fileSink has published ${ref.finalPath} with ${final.sizeBytes} bytes, and the snapshot ` +
-        `to be restored knows of ${ref.sizeBytes}`;
+        `to be restored knows of ${ref.sizeBytes}${this.#whence(ref)}`;
       const { finalPath, sizeBytes } = ref;
       const details = { path: finalPath, publishedBytes: final.sizeBytes, sizeBytes };
       this.#reportAhead(message, details, recovery.allowOlder);
       return false;
     }
-    if ((await this.#statusOf(ref)) === 'gone') throw lost(ref);
+    if ((await this.#statusOf(ref)) === 'gone') throw this.#lost(ref);
     return true;
   }
 
@@ -191,7 +191,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     const { fileSystem } = this.#context;
     const status = await this.#statusOf(ref);
     if (status === 'committed') return;
-    if (status === 'gone') throw lost(ref);
+    if (status === 'gone') throw this.#lost(ref);
     const stat = await fileSystem.stat(ref.inProgressPath);
     if (stat !== null && stat.sizeBytes > ref.sizeBytes)
       await fileSystem.truncate(ref.inProgressPath, ref.sizeBytes);
@@ -221,11 +221,11 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     const final = await fileSystem.stat(ref.finalPath);
     if (final !== null) {
       if (final.sizeBytes === ref.sizeBytes) return 'committed';
-      throw changed(ref, ref.finalPath, final.sizeBytes);
+      throw this.#changed(ref, ref.finalPath, final.sizeBytes);
     }
     if (unfinished === null) return 'gone';
     if (unfinished.sizeBytes < ref.sizeBytes)
-      throw changed(ref, ref.inProgressPath, unfinished.sizeBytes);
+      throw this.#changed(ref, ref.inProgressPath, unfinished.sizeBytes);
     return 'pending';
   }
 
@@ -245,6 +245,43 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     return parts;
   }
 
+  #lost(ref: PartFileRef): WeirError {
+    const { finalPath, inProgressPath, sizeBytes } = ref;
+    return new WeirError(
+      'user',
+      `fileSink is missing ${finalPath}: neither it nor its unfinished form ${inProgressPath} ` +
+        `is there, so ${sizeBytes} bytes of a completed checkpoint are lost${this.#whence(ref)}; put ` +
+        'the file back, or start from another snapshot',
+      {
+        code: 'SINK_UNAVAILABLE',
+        details: { path: finalPath, inProgressPath, sizeBytes, reason: 'missing' },
+      },
+    );
+  }
+
+  #changed(ref: PartFileRef, path: string, found: number): WeirError {
+    return new WeirError(
+      'user',
+      `fileSink finds ${path} with ${found} bytes where a completed checkpoint wrote ` +
+        `${ref.sizeBytes}: something else changed the file${this.#whence(ref)}; put it back as ` +
+        'it was, or start from another snapshot',
+      {
+        code: 'SINK_UNAVAILABLE',
+        details: { path, sizeBytes: ref.sizeBytes, foundBytes: found, reason: 'changed' },
+      },
+    );
+  }
+
+  /** For messages: why the sink looks in a folder that the job does not name. */
+  #whence({ finalPath }: PartFileRef): string {
+    if (this.#folder === '/' || finalPath.startsWith(`${this.#folder}/`)) return '';
+    return (
+      ' (the path comes from the snapshot, whose results are published where they were begun; ' +
+      `the sink now writes to ${this.#folder}: let the old folder stand as it was until the new run ` +
+      'has completed a checkpoint, or set the path of the sink back)'
+    );
+  }
+
   async #wrapped<R>(run: () => Promise<R>): Promise<R> {
     try {
       return await run();
@@ -255,29 +292,3 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
 }
 
 const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
-
-function lost({ finalPath, inProgressPath, sizeBytes }: PartFileRef): WeirError {
-  return new WeirError(
-    'user',
-    `fileSink is missing ${finalPath}: neither it nor its unfinished form ${inProgressPath} is ` +
-      `there, so ${sizeBytes} bytes of a completed checkpoint are lost; put the file back, or ` +
-      'start from another snapshot',
-    {
-      code: 'SINK_UNAVAILABLE',
-      details: { path: finalPath, inProgressPath, sizeBytes, reason: 'missing' },
-    },
-  );
-}
-
-function changed(ref: PartFileRef, path: string, found: number): WeirError {
-  return new WeirError(
-    'user',
-    `fileSink finds ${path} with ${found} bytes where a completed checkpoint wrote ` +
-      `${ref.sizeBytes}: something else changed the file; put it back as it was, or start from ` +
-      'another snapshot',
-    {
-      code: 'SINK_UNAVAILABLE',
-      details: { path, sizeBytes: ref.sizeBytes, foundBytes: found, reason: 'changed' },
-    },
-  );
-}

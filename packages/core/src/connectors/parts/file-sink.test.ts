@@ -312,6 +312,30 @@ test('an older snapshot is refused when later files were published [R026]', asyn
   await attempt(options).start(1, newest);
 });
 
+test('a sink whose path was changed says whence it has the old one, and what to do', async () => {
+  const { disk, attempt } = newWorld();
+  const first = await written(attempt(), ['a']);
+  const older = await first.checkpoint(4);
+  first.write('b');
+  await first.complete(await first.checkpoint(5, true));
+  await first.close();
+  const path = older.writerStates[0]!.open[0]!.finalPath;
+  const moved = { path: '/elsewhere' };
+  const whence = /comes from the snapshot, .* now writes to \/elsewhere: let the old folder stand/;
+  const ahead = await failureOf(attempt(moved).start(1, older));
+  assert.equal(ahead.code, 'SINK_AHEAD');
+  assert.match(ahead.message, /^fileSink has published \/out\//);
+  assert.match(ahead.message, whence);
+  await writeText(disk, path, '');
+  assert.match((await failureOf(attempt(moved).start(1, older))).message, whence);
+  await disk.remove(path);
+  const gone = await failureOf(attempt(moved).start(1, older));
+  assert.match(gone.message, /^fileSink is missing \/out\//);
+  assert.match(gone.message, whence);
+  const same = await failureOf(attempt().start(1, older));
+  assert.doesNotMatch(same.message, /comes from the snapshot/);
+});
+
 test('recovery leaves the files of others alone', async () => {
   const { disk, attempt } = newWorld();
   const otherJob = { jobId: 'ffffff0123456789abcdef0123456789' as JobId };
