@@ -1,17 +1,12 @@
 /** Makes the operator for a node of the StreamGraph. */
 import type { StreamNode } from '../../api/stream-graph.ts';
 import { unreachable } from '../../base/assert.ts';
+import { BroadcastProcessOperator, KeyedBroadcastProcessOperator } from './broadcast-process.ts';
 import { FilterOperator } from './filter.ts';
 import { FlatMapOperator } from './flat-map.ts';
-import { KeyedCoProcessOperator } from './keyed-co-process.ts';
-import { KeyedProcessOperator } from './keyed-process.ts';
+import { KeyedCoProcessOperator, KeyedProcessOperator } from './keyed-process.ts';
 import { MapOperator } from './map.ts';
-import {
-  BroadcastProcessOperator,
-  CoProcessOperator,
-  KeyedBroadcastProcessOperator,
-  ProcessOperator,
-} from './process.ts';
+import { CoProcessOperator, ProcessOperator } from './process.ts';
 import { KeyedAggregateOperator, KeyedReduceOperator } from './rolling-aggregate.ts';
 import { SinkOperator } from './sink.ts';
 import { SourceOperator } from './source.ts';

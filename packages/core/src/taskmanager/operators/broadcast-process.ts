@@ -1,0 +1,116 @@
+/** Process functions with a broadcast side, which comes in as the second input. */
+import type {
+  BroadcastDeclaration,
+  BroadcastProcessFunction,
+  KeyedBroadcastProcessFunction,
+  KeyValue,
+} from '../../api/functions.ts';
+import type { StateDeclaration } from '../../api/state.ts';
+import { ElementContext, KeyedElementContext, stateOf } from './process-context.ts';
+import {
+  KeyedProcessFunctionOperator,
+  ProcessFunctionOperator,
+} from './process-function-operator.ts';
+import type { OperatorContext } from './stream-operator.ts';
+
+class BroadcastElementContext extends ElementContext {
+  readonly broadcast: never;
+
+  constructor(operator: OperatorContext, state: unknown, broadcast: unknown) {
+    super(operator, state);
+    this.broadcast = broadcast as never;
+  }
+}
+
+class KeyedBroadcastElementContext extends KeyedElementContext {
+  readonly broadcast: never;
+
+  constructor(operator: OperatorContext, state: unknown, broadcast: unknown) {
+    super(operator, state);
+    this.broadcast = broadcast as never;
+  }
+}
+
+type AnyBroadcastFunction = BroadcastProcessFunction<
+  unknown,
+  unknown,
+  unknown,
+  BroadcastDeclaration,
+  StateDeclaration
+>;
+type AnyKeyedBroadcastFunction = KeyedBroadcastProcessFunction<
+  KeyValue,
+  unknown,
+  unknown,
+  unknown,
+  BroadcastDeclaration,
+  StateDeclaration
+>;
+
+export class BroadcastProcessOperator extends ProcessFunctionOperator<
+  AnyBroadcastFunction,
+  BroadcastElementContext
+> {
+  constructor(
+    context: OperatorContext,
+    fn: AnyBroadcastFunction,
+    declaration: BroadcastDeclaration,
+  ) {
+    const broadcast = context.states.handlesFor(declaration);
+    super(context, fn, new BroadcastElementContext(context, stateOf(context, fn.state), broadcast));
+  }
+
+  override processElement(value: unknown, timestamp: number): void {
+    this.enter(timestamp);
+    try {
+      this.fn.onElement(value, this.element);
+    } catch (error) {
+      throw this.failure(error, 'onElement');
+    }
+  }
+
+  override processElement2(value: unknown, timestamp: number): void {
+    this.enter(timestamp);
+    try {
+      this.fn.onBroadcastElement(value, this.element);
+    } catch (error) {
+      throw this.failure(error, 'onBroadcastElement');
+    }
+  }
+}
+
+export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
+  AnyKeyedBroadcastFunction,
+  KeyedBroadcastElementContext
+> {
+  constructor(
+    context: OperatorContext,
+    fn: AnyKeyedBroadcastFunction,
+    declaration: BroadcastDeclaration,
+  ) {
+    const broadcast = context.states.handlesFor(declaration);
+    const state = stateOf(context, fn.state);
+    super(context, fn, new KeyedBroadcastElementContext(context, state, broadcast));
+  }
+
+  override processElement(value: unknown, timestamp: number): void {
+    this.enter(value, timestamp);
+    try {
+      this.fn.onElement(value, this.element);
+    } catch (error) {
+      throw this.failure(error, 'onElement');
+    }
+  }
+
+  override processElement2(value: unknown, timestamp: number): void {
+    // No key is current: keyed state would be that of whatever key came last.
+    this.keyed.backend.clearCurrentKey();
+    this.element.timestamp = timestamp;
+    this.context.active.enter(this.context.operator.node);
+    try {
+      this.fn.onBroadcastElement(value, this.element);
+    } catch (error) {
+      throw this.failure(error, 'onBroadcastElement');
+    }
+  }
+}
