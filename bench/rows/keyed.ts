@@ -128,6 +128,6 @@ export const KEYED_ROWS: readonly Row[] = [
   }),
   checkpointRow('checkpoints-string', 'string row, checkpoints every 1 s / without', {
     ...STRING,
-    records: 24_000_000,
+    records: 16_000_000,
   }),
 ];
