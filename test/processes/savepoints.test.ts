@@ -52,6 +52,10 @@ async function finish(at: Place, path?: string): Promise<void> {
   assertExact(at);
 }
 
+function namesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
 function pathIn({ out }: Ended): string {
   return /Path: file:(.+)/.exec(out)?.[1] ?? '';
 }
@@ -69,7 +73,7 @@ test('kill -9 in the middle of a savepoint leaves none that would be taken for o
   const at = place(t);
   const { weir, jobId } = await running(at, IN_FILES);
   const savepoint = at.start(['savepoint', jobId, at.path('sp')]);
-  await weir.until('a folder for it', () => existsSync(at.path('sp')));
+  await weir.until('a folder for it', () => namesIn(at.path('sp')).length > 0);
   await weir.kill();
   assert.equal((await savepoint.ended).code === 0, /Path: /.test(savepoint.output));
   const [name = ''] = readdirSync(at.path('sp'));
@@ -79,13 +83,16 @@ test('kill -9 in the middle of a savepoint leaves none that would be taken for o
     assert.match(refused.err, /(is not complete|nothing at)/);
   }
   await finish(at);
+  const left = readdirSync(at.path('sp'));
+  for (const one of left)
+    assert.ok(existsSync(at.path('sp', one, '_metadata')), 'the next run has removed what is half');
 });
 
 test('kill -9 in the middle of a stop, and a start goes on from the newest state', async (t) => {
   const at = place(t);
   const { weir, jobId } = await running(at, IN_FILES);
   const stop = at.start(['stop', '-p', at.path('sp'), jobId]);
-  await weir.until('a folder for it', () => existsSync(at.path('sp')));
+  await weir.until('a folder for it', () => namesIn(at.path('sp')).length > 0);
   const { signal } = await weir.kill();
   await stop.ended;
   // The stop may have been quicker than the kill.

@@ -31,6 +31,8 @@ import type { Execution } from '../protocol/execution/job-execution.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { JobManagerMessage, SubtaskRef, TaskManagerMessage } from '../protocol/messages.ts';
 import type { CheckpointStorage, CleanUpOptions } from '../storage/checkpoint-storage.ts';
+import { joinPath } from '../storage/paths.ts';
+import { savepointDirectoryName } from '../storage/snapshot-layout.ts';
 import type { CheckpointStatistics } from './checkpoint-statistics.ts';
 import type { JobMasterListener } from './job-master.ts';
 import type { JobPersistence } from './job-persistence.ts';
@@ -268,15 +270,29 @@ export class CheckpointShell {
 
   #prepareLocation(effect: Extract<CoordinatorEffect, { type: 'prepareLocation' }>): void {
     const { triggerId, checkpointId, kind, targetDirectory } = effect;
-    const { storage, random } = this.#options;
+    const { storage } = this.#options;
     this.#attempt(triggerId, async () => {
       const directory =
         kind === 'savepoint' && targetDirectory !== null
-          ? await storage.prepareSavepoint(targetDirectory, random.hex(12))
+          ? await this.#prepareSavepoint(targetDirectory)
           : await storage.prepareCheckpoint(checkpointId);
       this.#pathOf.set(checkpointId, directory);
       this.#handle({ type: 'locationReady', checkpointId, directory, now: this.#now() });
     });
+  }
+
+  /** Nobody would find the folder again if this process died before it is written down. */
+  async #prepareSavepoint(targetDirectory: string): Promise<string> {
+    const { storage, random, persistence, jobId } = this.#options;
+    const suffix = random.hex(12);
+    const planned = joinPath(targetDirectory, savepointDirectoryName(jobId, suffix));
+    await persistence.savepointBegun(planned);
+    try {
+      return await storage.prepareSavepoint(targetDirectory, suffix);
+    } catch (error) {
+      persistence.savepointEnded(planned);
+      throw error;
+    }
   }
 
   #snapshotCoordinators(triggerId: number, checkpointId: number): void {
@@ -321,7 +337,8 @@ export class CheckpointShell {
    * pointer to it; only a newer leader forbids to tell anyone.
    */
   async #recordCompletion(completed: CompletedCheckpoint): Promise<void> {
-    const { checkpointId, sizeBytes, kind, stopsJob } = completed;
+    const { checkpointId, sizeBytes, kind, stopsJob, directory } = completed;
+    if (kind === 'savepoint') this.#options.persistence.savepointEnded(directory);
     try {
       // Any other savepoint belongs to the user: no run goes on from it unasked.
       if (kind === 'checkpoint' || stopsJob)
@@ -363,6 +380,7 @@ export class CheckpointShell {
       try {
         if (completed) await persistence.checkpointDiscarded(checkpointId);
         const { foreign } = await storage.discard(directory);
+        persistence.savepointEnded(directory);
         if (foreign.length > 0)
           logger.log('warn', `not deleted, since Weir did not write it: ${foreign.join(', ')}`);
       } catch (error) {

@@ -1,14 +1,17 @@
 /** Keeps what outlives the process in the job's log. */
 import type { FinalStatus, JobPersistence } from './job-persistence.ts';
-import type { JobLog } from '../storage/job-store.ts';
+import type { JobLog, JobRecord } from '../storage/job-store.ts';
 
 export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersistence {
   /** Discarded since the last record: written with the next, since losing it does no harm. */
   let discarded = new Set<number>();
+  const unfinished = new Set<string>();
+  const update = (change: (record: JobRecord) => JobRecord): Promise<JobRecord> =>
+    log.update((record) => ({ ...change(record), unfinishedSavepoints: [...unfinished] }));
   return {
     async drawCheckpointId() {
       let drawn = 0;
-      await log.update((record) => {
+      await update((record) => {
         drawn = record.nextCheckpointId;
         return { ...record, nextCheckpointId: drawn + 1 };
       });
@@ -17,7 +20,7 @@ export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersi
     async checkpointCompleted(checkpoint) {
       const gone = discarded;
       discarded = new Set();
-      await log.update((record) => ({
+      await update((record) => ({
         ...record,
         completed: [...record.completed, checkpoint].filter((it) => !gone.has(it.checkpointId)),
       }));
@@ -26,9 +29,16 @@ export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersi
       discarded.add(checkpointId);
       return Promise.resolve();
     },
+    async savepointBegun(directory) {
+      unfinished.add(directory);
+      await update((record) => record);
+    },
+    savepointEnded(directory) {
+      unfinished.delete(directory);
+    },
     async ended(status: FinalStatus, savepoint: string | null) {
       const ended = { status, at: wallTime(), savepoint };
-      await log.update((record) => ({ ...record, ended, owner: null }));
+      await update((record) => ({ ...record, ended, owner: null }));
     },
   };
 }

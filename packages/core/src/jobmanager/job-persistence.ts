@@ -14,6 +14,10 @@ export interface JobPersistence {
   checkpointCompleted(checkpoint: CompletedCheckpoint): Promise<void>;
   /** The checkpoint is no longer retained; called before its files go. */
   checkpointDiscarded(checkpointId: number): Promise<void>;
+  /** There is a folder for it: should this process die, the next removes what is not complete. */
+  savepointBegun(directory: string): Promise<void>;
+  /** It is complete, or its folder is gone; written with the next record. */
+  savepointEnded(directory: string): void;
   /** `savepoint`: the folder of the one that stopped it, if any. */
   ended(status: FinalStatus, savepoint: string | null): Promise<void>;
 }
@@ -25,6 +29,8 @@ export function volatilePersistence(drawnId: number): JobPersistence {
     drawCheckpointId: () => Promise.resolve(++lastId),
     checkpointCompleted: () => Promise.resolve(),
     checkpointDiscarded: () => Promise.resolve(),
+    savepointBegun: () => Promise.resolve(),
+    savepointEnded: () => undefined,
     ended: () => Promise.resolve(),
   };
 }

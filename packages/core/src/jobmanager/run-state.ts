@@ -29,6 +29,7 @@ import { FileCheckpointStorage } from '../storage/file-checkpoint-storage.ts';
 import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-store.ts';
 import { JobStore } from '../storage/job-store.ts';
 import { locateSnapshot } from '../storage/locate-snapshot.ts';
+import { removeUnfinishedSavepoints } from '../storage/unfinished-savepoints.ts';
 import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
 import { joinPath, parentPath, parseUserPath, userPathAdvice } from '../storage/paths.ts';
 import { retryTransient } from '../storage/retry.ts';
@@ -208,6 +209,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
   if (decision.type === 'empty' && decision.warning !== undefined) options.warn(decision.warning);
+  await removeUnfinishedSavepoints(options, seen?.record.unfinishedSavepoints ?? []);
   const unfinishedCleanUp = await cleanUp(options, storage, {
     completed,
     firstCheckpointId,

@@ -53,6 +53,8 @@ export interface JobRecord {
   readonly completed: readonly CompletedCheckpoint[];
   readonly owner: JobOwner | null;
   readonly ended: JobEnd | null;
+  /** Folders of savepoints that may not be complete: a leader that dies leaves them to the next. */
+  readonly unfinishedSavepoints?: readonly string[];
   /** Wall-clock milliseconds; absent in records of older versions. */
   readonly startedAt?: number;
   /**

@@ -250,8 +250,8 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     return new WeirError(
       'user',
       `fileSink is missing ${finalPath}: neither it nor its unfinished form ${inProgressPath} ` +
-        `is there, so ${sizeBytes} bytes of a completed checkpoint are lost${this.#whence(ref)}; put ` +
-        'the file back, or start from another snapshot',
+        `is there, so ${sizeBytes} bytes of a completed checkpoint are lost${this.#whence(ref)}; ` +
+        'put the file back, or start from another snapshot',
       {
         code: 'SINK_UNAVAILABLE',
         details: { path: finalPath, inProgressPath, sizeBytes, reason: 'missing' },
@@ -277,8 +277,8 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
     if (this.#folder === '/' || finalPath.startsWith(`${this.#folder}/`)) return '';
     return (
       ' (the path comes from the snapshot, whose results are published where they were begun; ' +
-      `the sink now writes to ${this.#folder}: let the old folder stand as it was until the new run ` +
-      'has completed a checkpoint, or set the path of the sink back)'
+      `the sink now writes to ${this.#folder}: let the old folder stand as it was until the new ` +
+      'run has completed a checkpoint, or set the path of the sink back)'
     );
   }
 
