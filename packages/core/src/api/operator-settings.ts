@@ -13,6 +13,7 @@ export function setText(
   if (typeof text !== 'string' || text.trim() === '')
     throw settingError(node, `${field}: expected a text that is not empty`);
   node[field] = text;
+  if (field === 'name') node.isNamed = true;
 }
 
 export function setUidHash(node: StreamNode, uidHash: string): void {

@@ -79,6 +79,8 @@ export interface StreamNode {
   readonly id: number;
   readonly spec: OperatorSpec;
   name: string;
+  /** The name was given by the user; else it says what kind of operator it is. */
+  isNamed?: boolean;
   uid: string | null;
   /** Operator id given outright, 32 hexadecimal digits. */
   uidHash: string | null;

@@ -78,7 +78,7 @@ export class ProgressReporter implements JobMasterListener {
       const share = (ms: number): number =>
         Math.min(1, Math.max(0, ms / (elapsedMs * vertex.parallelism)));
       return {
-        name: vertex.name,
+        name: vertex.label ?? vertex.name,
         parallelism: vertex.parallelism,
         recordsIn: sum((task) => task.recordsIn),
         recordsOut: sum((task) => task.recordsOut),

@@ -46,6 +46,18 @@ test('operators linked by forward edges form a chain', () => {
   assert.deepEqual(edges(pipeline), ['source -> map -hash-> totals -> sink']);
 });
 
+test('reports show names that were given, and uids in place of the others', () => {
+  const graph = streamGraphOf(
+    { source, map: { ...map, uid: null }, totals: { ...keyed(), isNamed: true, uid: 't' }, sink },
+    { 'source -> map': null, 'map -> totals': byKey, 'totals -> sink': null },
+  );
+  for (const node of graph.nodes) if (node.isNamed !== true) node.name = `a ${node.spec.type}`;
+  assert.deepEqual(
+    compile(graph).jobGraph.vertices.map(({ label }) => label),
+    ['source -> a map', 'totals -> sink'],
+  );
+});
+
 test('the id of an operator is the hash of its uid, that of a vertex the id of its head', () => {
   const [first, second] = compile(pipeline).jobGraph.vertices;
   assert.equal(first?.id, murmur128('source'));

@@ -4,7 +4,7 @@
  * by the plan hash that it got the same; costs some microseconds an operator.
  */
 import { createHash } from 'node:crypto';
-import type { StreamGraph } from '../api/stream-graph.ts';
+import type { StreamGraph, StreamNode } from '../api/stream-graph.ts';
 import { assert } from '../base/assert.ts';
 import type { OperatorId, VertexId } from '../base/ids.ts';
 import type { JobEdge, JobGraph, JobOperator, JobVertex } from '../protocol/job-graph.ts';
@@ -53,7 +53,8 @@ function vertexOf(
   assert(head !== undefined, 'a chain has a head');
   return {
     id: idOf(head, ids) as string as VertexId,
-    name: chainName(head, resolved),
+    name: chainName(head, resolved, ({ name }) => name),
+    label: chainName(head, resolved, labelOf),
     parallelism: head.parallelism,
     maxParallelism: head.maxParallelism,
     maxParallelismFixed: head.maxParallelismFixed,
@@ -85,13 +86,23 @@ function operatorOf(
 }
 
 /** As Flink: `a -> b`, and `a -> (b, c -> d)` where the chain forks. */
-function chainName(operator: ResolvedNode, resolved: ResolvedGraph): string {
+function chainName(
+  operator: ResolvedNode,
+  resolved: ResolvedGraph,
+  nameOf: (node: StreamNode) => string,
+): string {
   const names = chainedEdges(operator, resolved).flatMap(({ edge }) => {
     const target = resolved.get(edge.target);
-    return target === undefined ? [] : [chainName(target, resolved)];
+    return target === undefined ? [] : [chainName(target, resolved, nameOf)];
   });
-  if (names.length === 0) return operator.node.name;
-  return `${operator.node.name} -> ${names.length === 1 ? names[0] : `(${names.join(', ')})`}`;
+  const own = nameOf(operator.node);
+  if (names.length === 0) return own;
+  return `${own} -> ${names.length === 1 ? names[0] : `(${names.join(', ')})`}`;
+}
+
+/** Of ten operators "KeyedProcess" a reader cannot tell which is meant. */
+function labelOf({ name, isNamed = false, uid }: StreamNode): string {
+  return isNamed ? name : (uid ?? name);
 }
 
 function chainedEdges(operator: ResolvedNode, resolved: ResolvedGraph): readonly ResolvedEdge[] {

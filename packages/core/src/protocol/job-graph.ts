@@ -32,6 +32,8 @@ export interface JobVertex {
   readonly id: VertexId;
   /** Names of the chained operators joined by ` -> `. */
   readonly name: string;
+  /** For reports: as the name, with uids for operators that nobody named; absent: the name. */
+  readonly label?: string;
   readonly parallelism: number;
   readonly maxParallelism: number;
   /** Whether `maxParallelism` was set by the user, so that it may not follow a snapshot. */
