@@ -6,6 +6,7 @@ import { LATENCY_ROW } from '../rows/latency.ts';
 import { ONE_THREAD_ROWS } from '../rows/one-thread.ts';
 import { POSTGRES_ROWS } from '../rows/postgres.ts';
 import { PROCESS_ROWS } from '../rows/processes.ts';
+import { REDIS_ROW } from '../rows/redis.ts';
 import { SAVEPOINT_ROWS } from '../rows/savepoints.ts';
 import { SNAPSHOT_ROWS } from '../rows/snapshots.ts';
 import { WORD_COUNT_ROW } from '../rows/word-count.ts';
@@ -22,4 +23,5 @@ export const ROWS: readonly Row[] = [
   WORD_COUNT_ROW,
   ...KAFKA_ROWS,
   ...POSTGRES_ROWS,
+  REDIS_ROW,
 ];

@@ -5,14 +5,15 @@
  * one that runs. Whoever starts a server stops it; it also ends when the process that started it
  * does.
  */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort, unprivilegedAccount } from '../exactly-once/own-server.ts';
+import type { Account } from '../exactly-once/own-server.ts';
 import { postgresPrograms, psqlProgram } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
 
@@ -59,8 +60,9 @@ export async function startPostgres(
   }
   const programs = postgresPrograms();
   if (typeof programs === 'string') return programs;
-  const account = unprivilegedAccount();
-  if (typeof account === 'string') return account;
+  const account = unprivilegedAccount('postgres');
+  if (account === null)
+    return 'PostgreSQL refuses to run as root, and there is no user postgres or nobody';
   const server = new OwnServer(programs, account, { ...SETTINGS, ...settings });
   await server.create();
   await server.start();
@@ -112,11 +114,6 @@ class RunningServer implements PostgresServer {
   async stop(): Promise<void> {
     // It goes on running for whoever started it.
   }
-}
-
-interface Account {
-  /** `null`: this process is no root, and the server runs as the same user. */
-  readonly ids: { readonly uid: number; readonly gid: number } | null;
 }
 
 class OwnServer implements PostgresServer {
@@ -219,35 +216,8 @@ class OwnServer implements PostgresServer {
   }
 }
 
-/** Of those that Debian has: the one for PostgreSQL, or the one that owns nothing. */
-function unprivilegedAccount(): Account | string {
-  if (process.getuid?.() !== 0) return { ids: null };
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const id = (flag: string): number =>
-        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
-      return { ids: { uid: id('-u'), gid: id('-g') } };
-    } catch {
-      // There is no such user.
-    }
-  }
-  return 'PostgreSQL refuses to run as root, and there is no user postgres or nobody';
-}
-
 async function runPsql(psql: string, url: string, sql: string): Promise<string> {
   const args = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', sql];
   const { stdout } = await run(psql, args, { maxBuffer: 1 << 30 });
   return stdout.trimEnd();
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

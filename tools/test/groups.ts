@@ -79,6 +79,14 @@ export const GROUPS: readonly Group[] = [
     isTimed: true,
     limitMs: 6 * MINUTE_MS,
   },
+  {
+    // As for PostgreSQL.
+    name: 'redis',
+    patterns: ['test/redis/**/*.test.ts'],
+    options: ['--test-isolation=none', `--test-timeout=${2 * MINUTE_MS}`],
+    isTimed: true,
+    limitMs: 5 * MINUTE_MS,
+  },
 ];
 
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));

@@ -23,6 +23,8 @@ const TESTS: ReadonlySet<string> = new Set([
   'brokerTest',
   'postgresTest',
   'ownServerTest',
+  'redisTest',
+  'ownRedisTest',
 ]);
 
 export const ledger: Check = {

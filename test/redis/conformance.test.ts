@@ -1,0 +1,119 @@
+/** All sinks for Redis stand the cases that every sink must stand, against a real server. */
+import type { Sink } from '@weir/core';
+import { sinkConformance } from '@weir/testing';
+import type { ConformanceSystem, ProcessGate } from '@weir/testing';
+import { RedisSession } from '../../packages/redis/src/client/session.ts';
+import type { Connect, Session, SessionSettings } from '../../packages/redis/src/client/session.ts';
+import { redisSink, redisUpsertSink } from '../../packages/redis/src/index.ts';
+import { realClock } from '../../packages/core/src/cluster/real-clock.ts';
+import { fresh, redisTest } from './support/shared-server.ts';
+
+/** Keys of its own. Looked at through one connection for all worlds: there are some hundreds. */
+class Keys implements ConformanceSystem<number> {
+  readonly name: string = fresh('numbers');
+  readonly #reader: Session;
+  readonly #isList: boolean;
+  #made: Promise<unknown> | null = null;
+
+  constructor(reader: Session, isList: boolean) {
+    this.#reader = reader;
+    this.#isList = isList;
+  }
+
+  /** Connections of processes that died in worlds before are ended. */
+  made(): Promise<unknown> {
+    this.#made ??= this.#endOthers();
+    return this.#made;
+  }
+
+  async visible(): Promise<readonly number[]> {
+    const command = this.#isList ? ['LRANGE', this.name, '0', '-1'] : ['KEYS', `${this.name}:*`];
+    const [found] = await this.#reader.send('reading', [command]);
+    const texts = Array.isArray(found) ? found.map(String) : [];
+    return texts.map((text) => Number(this.#isList ? text : text.slice(this.name.length + 1)));
+  }
+
+  unfinished(): readonly string[] {
+    return [];
+  }
+
+  async #endOthers(): Promise<void> {
+    const [own] = await this.#reader.send('asking', [['CLIENT', 'ID']]);
+    const [list] = await this.#reader.send('asking', [['CLIENT', 'LIST']]);
+    const others = [...String(list).matchAll(/^id=(\d+) .* name=weir:/gm)].map(
+      ([, id]) => id ?? '',
+    );
+    for (const id of others)
+      if (id !== String(own)) await this.#reader.send('ending', [['CLIENT', 'KILL', 'ID', id]]);
+  }
+}
+
+/** Every pipeline of a process goes through its gate. */
+function connectThrough(keys: Keys, gate: ProcessGate): Connect {
+  return async (settings, options) => {
+    await keys.made();
+    const session = await gate.call('connect', () => RedisSession.open(settings, options));
+    return {
+      get isBroken() {
+        return session.isBroken;
+      },
+      send: (what, commands) => gate.call(what, () => session.send(what, commands)),
+      close: () => session.close(),
+      destroy: () => session.destroy(),
+    };
+  };
+}
+
+type Make = (connection: string, name: string, connect: Connect) => Sink<number>;
+
+const log =
+  (confirmation: 'atomic' | 'separate'): Make =>
+  (connection, name, connect) =>
+    redisSink<number>(
+      {
+        connection,
+        confirmation,
+        confirmationPrefix: `${name}:done`,
+        // Several transactions for the results of a checkpoint.
+        batchSize: 1,
+        commands: (n) => ['RPUSH', name, n],
+      },
+      connect,
+    );
+
+const SINKS: Readonly<Record<string, Make>> = {
+  'redisSink, atomic': log('atomic'),
+  'redisSink, separate': log('separate'),
+  redisUpsertSink: (connection, name, connect) =>
+    redisUpsertSink<number>(
+      { connection, key: (n) => `${name}:${n}`, value: (n) => n, batchSize: 2 },
+      connect,
+    ),
+};
+
+for (const [sinkName, make] of Object.entries(SINKS))
+  redisTest(`${sinkName} stands the cases of every sink`, async (server, context) => {
+    const reader = await RedisSession.open(settingsOf(server), { clock: realClock, name: 'test' });
+    const isList = sinkName !== 'redisUpsertSink';
+    const cases = sinkConformance(
+      (keys: Keys, gate) => make(server.url, keys.name, connectThrough(keys, gate)),
+      () => new Keys(reader, isList),
+      { record: (n) => n },
+    );
+    for (const { name, run } of cases) await context.test(`${sinkName}: ${name}`, run);
+    await reader.close();
+  });
+
+function settingsOf({ host, port }: { host: string; port: number }): SessionSettings {
+  return {
+    host,
+    port,
+    database: 0,
+    username: null,
+    password: null,
+    tls: null,
+    place: `${host}:${port}`,
+    connectTimeoutMs: 5000,
+    requestTimeoutMs: 5000,
+  };
+}
