@@ -315,6 +315,13 @@ const ROWS: readonly Row[] = [
     expect: /stored with version 1 of its type and is declared with version 2, without a migration/,
   },
   {
+    change: 'the version of a state is lower than the stored one: refused, naming both',
+    savepoint: () => savepointOf(migrating({ 1: ({ n }: Total) => ({ count: n }) })),
+    next: (into) => version(ALL, into, count('counts')),
+    expect:
+      /"total" of "counts" .* stored with version 2 of its type and is declared with version 1/,
+  },
+  {
     change: 'a migration throws: refused before the start',
     next: (into) =>
       version(

@@ -50,6 +50,16 @@ test('the installed command runs a job on two threads', () => {
   assert.equal(Math.max(...written.map(({ count }) => count)), 100);
 });
 
+test('the installed command proves its checkpoints by restoring them', () => {
+  const checkpoints = ['-Dexecution.checkpointing.interval=200ms', '-Dweir.checkpoint.drill=1'];
+  const job = ['word-count.ts', '--input', 'input.txt', '--output', 'drilled', '--rate', '25'];
+  const id = ['--job-id', 'd'.repeat(32)];
+  const { status, stdout, stderr } = run(weir, ['run', '--verbose', ...id, ...checkpoints, ...job]);
+  assert.equal(status, 0, stdout + stderr);
+  assert.match(stdout, /^restore drill: checkpoint \d+ restores \(\d+ keys, /m);
+  assert.doesNotMatch(stderr, /restore drill/);
+});
+
 interface Installed {
   readonly version: string;
   readonly license: string;

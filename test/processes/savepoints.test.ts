@@ -257,3 +257,66 @@ test('-s behind the job file does not start it empty', async (t) => {
   assert.equal(code, 2);
   assert.match(err, /-s stands behind the job file .*Write it before: weir run -s PATH/);
 });
+
+test('a savepoint may go once the run that began with it has a checkpoint [I-71]', async (t) => {
+  const at = place(t);
+  const { path } = await stopped(at);
+  const before = newestCheckpoint(at);
+  const begun = startWords(at, { rate: RATE, options: ['-s', path] });
+  await checkpointAfter(at, begun, before);
+  rmSync(path, { recursive: true });
+  await begun.kill();
+  const resumed = startWords(at, { rate: RATE });
+  await resumed.said(/resumes|goes on|from checkpoint/);
+  await checkpointAfter(at, resumed, newestCheckpoint(at));
+  await resumed.kill();
+  await finish(at);
+});
+
+/** Keeps the last record of its only key: a number, or a text. */
+function lastJob(at: Place, name: string, addition = ''): string {
+  return at.job(
+    name,
+    `import { fileSource, job, lines, type, valueState } from '@weir/core';
+export default job('last', (env) => {
+  env.enableCheckpointing('100ms');
+  const path = 'lines.txt';
+  const rate = env.args.number('rate');
+  env
+    .fromSource(fileSource({ path, format: lines(), rate }), { uid: 'in' })
+    .keyBy(() => 'all')
+    .process({
+      emits: type<string>(),
+      state: { last: valueState<number | string>() },
+      onElement(line, context) {
+        const { last } = context.state;
+        last.update(Number.isNaN(Number(line)) ? line : Number(line));
+        context.emit(\`${'${line}'}${addition}\`);
+      },
+    })
+    .uid('last')
+    .print();
+});
+`,
+  );
+}
+
+test('only other code is suspected when a state is given values of another kind', async (t) => {
+  const at = place(t);
+  const numbers = Array.from({ length: 100 }, (_, i) => `${i}\n`).join('');
+  at.write('lines.txt', `${numbers}text\n`);
+  const weir = at.start(['run', lastJob(at, 'last.ts'), '--rate=20']);
+  await weir.said(/^3$/m);
+  const { out } = await at.run(['list']);
+  const stop = await at.run(['stop', '-p', 'sp', /[0-9a-f]{32}/.exec(out)?.[0] ?? '']);
+  await weir.ended;
+  const path = pathIn(stop);
+  const rest = '--rate=100000';
+  const other = lastJob(at, 'other.ts', '!');
+  const suspected = await at.run(['run', '-s', path, other, rest]);
+  assert.equal(suspected.code, 1, suspected.output);
+  assert.match(suspected.err, /STATE_INCOMPATIBLE.*"last" of last: its values are number/);
+  const same = await at.run(['run', '-s', path, at.path('last.ts'), rest]);
+  assert.equal(same.code, 0, same.output);
+  assert.match(same.out, /^text$/m);
+});
