@@ -82,10 +82,12 @@ class Engine {
   async run(what: Step): Promise<void> {
     if (what === 'write') return this.#write();
     if (what === 'crash') return this.#crash();
-    const committables = await barrier(this.#opened(), ++this.#checkpoint);
-    this.#pending.push(...committables);
+    const durable = barrier(this.#opened(), ++this.#checkpoint);
     this.#pendingValues.push(...this.#written);
     this.#written = [];
+    // As the engine does: the next transaction is written to while this one is still on its way.
+    await this.#write();
+    this.#pending.push(...(await durable));
     // An aborted checkpoint's transaction stays pending.
     if (what === 'abort') return;
     this.completed.push(...this.#pendingValues);

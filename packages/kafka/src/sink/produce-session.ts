@@ -2,8 +2,10 @@
  * Writes the records of one transaction (or of a writer without transactions) to their partitions:
  * one open batch a partition, at most one batch of a partition on its way, one request a broker and
  * round. A batch that was not acknowledged is sent again byte for byte, so that the broker knows it
- * by its sequence number. The first failure that cannot be mended ends the session: every later
- * call throws it, and a checkpoint waits for every acknowledgement, so nothing is lost silently.
+ * by its sequence number. A session sends nothing before the one before it is acknowledged: each has
+ * its own producer id, so the broker cannot keep the records of two in order. The first failure that
+ * cannot be mended ends the session: every later call throws it, and a checkpoint waits for every
+ * acknowledgement, so nothing is lost silently.
  */
 import type { Clock, Timer } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';
@@ -60,6 +62,9 @@ export class ProduceSession {
   readonly #clock: Clock;
   readonly #settings: ProduceSettings;
   readonly #identity: SessionIdentity;
+  /** Settles when it may send, or need not any more; null from then on. */
+  #turn: Promise<void> | null;
+  readonly #abandoning = Promise.withResolvers<void>();
   readonly #queues = new Map<string, Map<number, PartitionQueue>>();
   #bufferedBytes = 0;
   #failure: { readonly error: unknown } | null = null;
@@ -73,11 +78,17 @@ export class ProduceSession {
     readonly clock: Clock;
     readonly settings: ProduceSettings;
     readonly identity: SessionIdentity;
+    /** Resolves when this session may send; its rejection is the failure of this one as well. */
+    readonly after?: Promise<void>;
   }) {
     this.#cluster = options.cluster;
     this.#clock = options.clock;
     this.#settings = options.settings;
     this.#identity = options.identity;
+    const { after = Promise.resolve() } = options;
+    this.#turn = Promise.race([after, this.#abandoning.promise]);
+    // Whoever sends awaits it; in a session that never does a rejection must not be unhandled.
+    this.#turn.catch(() => undefined);
   }
 
   get bufferedBytes(): number {
@@ -128,6 +139,7 @@ export class ProduceSession {
   /** Sends nothing more; resolves when nothing is on its way. */
   async abandon(): Promise<void> {
     this.#isAbandoned = true;
+    this.#abandoning.resolve();
     this.#linger?.cancel();
     this.#failure ??= { error: new KafkaError('the writer is closed', { isTransient: false }) };
     await this.#pumping;
@@ -199,6 +211,9 @@ export class ProduceSession {
       const waiting = this.queues().filter((queue) => queue.sealed.length > 0);
       if (waiting.length === 0 || this.#isAbandoned) return;
       await this.#addPartitions(waiting.filter((queue) => !queue.isAdded));
+      if (this.#turn !== null) await this.#turn;
+      this.#turn = null;
+      if (this.#isAbandoned) return;
       const isRetry = await this.#sendRound(waiting);
       this.#wake();
       if (isRetry) await sleep(this.#clock, RETRY_DELAY_MS);

@@ -46,6 +46,10 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
   readonly #router: TopicRouter<T>;
   readonly #pool: TransactionPool;
   readonly #onCommitted: (transactionalId: string) => void;
+  /** Pre-committed, and not yet acknowledged in full. */
+  readonly #flushing = new Set<ProduceSession>();
+  /** Settles when everything before the open transaction is acknowledged. */
+  #flushed: Promise<void> = Promise.resolve();
   #current: OpenTransaction | null = null;
 
   constructor(
@@ -81,15 +85,18 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
   }
 
   get isWritable(): boolean {
-    if (this.#current === null) return this.#pool.isReady;
-    return this.#current.session.bufferedBytes < this.#options.bufferBytes;
+    if (this.#current === null && !this.#pool.isReady) return false;
+    let bufferedBytes = this.#current?.session.bufferedBytes ?? 0;
+    if (this.#flushing.size > 0)
+      for (const session of this.#flushing) bufferedBytes += session.bufferedBytes;
+    return bufferedBytes < this.#options.bufferBytes;
   }
 
   async whenWritable(): Promise<void> {
     await asSinkErrors(async () => {
       while (!this.isWritable) {
-        if (this.#current === null) await this.#pool.whenReady();
-        else await this.#current.session.acknowledged();
+        if (this.#current === null && !this.#pool.isReady) await this.#pool.whenReady();
+        else await this.#firstBuffering()?.acknowledged();
       }
     });
   }
@@ -102,6 +109,7 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
       clock,
       settings: this.#options.produce,
       identity: ref,
+      after: this.#flushed,
     });
     const begunAt = clock.now();
     this.#current = { ref, session, routing: [], begunAt, firstWriteTs: clock.wallTime() };
@@ -141,9 +149,13 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
       timeoutMs: this.#options.transactions.timeoutMs,
       contents,
     };
+    this.#flushing.add(session);
+    this.#flushed = Promise.all([this.#flushed, ...routing])
+      .then(() => session.flush())
+      .finally(() => this.#flushing.delete(session));
+    const flushed = this.#flushed;
     const durable = asSinkErrors(async () => {
-      await Promise.all(routing);
-      await session.flush();
+      await flushed;
       this.#checkAge(transaction);
     });
     return { committable, durable };
@@ -165,6 +177,12 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
     this.#options.releases.delete(this.#onCommitted);
     await this.#cluster.close();
     await this.#pool.close();
+  }
+
+  /** The one that sends. */
+  #firstBuffering(): ProduceSession | undefined {
+    const flushing = [...this.#flushing].find((session) => session.bufferedBytes > 0);
+    return flushing ?? this.#current?.session;
   }
 
   /** Before the checkpoint counts on it: a transaction that timed out must fail the checkpoint. */
