@@ -128,6 +128,32 @@ for (const drain of [false, true])
       assert.deepEqual(sorted(committed), expected(ALL));
     });
 
+test('a stop that is overtaken by a cancel is told so, and leaves nothing half', async (t) => {
+  const directory = await folder(t);
+  const ledger = new Ledger<string>();
+  const never = Promise.withResolvers<void>();
+  const [sink, held] = holding(ledger, never.promise);
+  const started = Promise.withResolvers<RunControl>();
+  let reads = 0;
+  const running = runCheckpointed(counting({ sink, onElement: () => reads++ }), {
+    config: NEVER,
+    onStart: started.resolve,
+  });
+  const control = await started.promise;
+  await eventually(() => reads === FIRST.length);
+  const stop = control.stopWithSavepoint({ directory }).catch((error: unknown) => error);
+  await held;
+  const second = control.stopWithSavepoint({ directory }).catch((error: unknown) => error);
+  assert.match(String(await second), /being stopped with a savepoint/);
+  control.cancel();
+  const refusal = await stop;
+  assert.ok(refusal instanceof Error, 'the stop came to nothing');
+  assert.match(refusal.message, /the job does not run any more/);
+  assert.equal((await running).outcome.status, 'CANCELED');
+  never.resolve();
+  assert.deepEqual(await readdir(directory), []);
+});
+
 test('a savepoint or a stop asked for during a restart is refused, and later taken', async (t) => {
   const directory = await folder(t);
   const ledger = new Ledger<string>();

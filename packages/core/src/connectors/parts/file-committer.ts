@@ -251,7 +251,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
       'user',
       `fileSink is missing ${finalPath}: neither it nor its unfinished form ${inProgressPath} ` +
         `is there, so ${sizeBytes} bytes of a completed checkpoint are lost${this.#whence(ref)}; ` +
-        'put the file back, or start from another snapshot',
+        `put the file back, or start from another snapshot${this.#adviceFor(ref)}`,
       {
         code: 'SINK_UNAVAILABLE',
         details: { path: finalPath, inProgressPath, sizeBytes, reason: 'missing' },
@@ -264,7 +264,7 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
       'user',
       `fileSink finds ${path} with ${found} bytes where a completed checkpoint wrote ` +
         `${ref.sizeBytes}: something else changed the file${this.#whence(ref)}; put it back as ` +
-        'it was, or start from another snapshot',
+        `it was, or start from another snapshot${this.#adviceFor(ref)}`,
       {
         code: 'SINK_UNAVAILABLE',
         details: { path, sizeBytes: ref.sizeBytes, foundBytes: found, reason: 'changed' },
@@ -275,10 +275,14 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   /** For messages: why the sink looks in a folder that the job does not name. */
   #whence({ finalPath }: PartFileRef): string {
     if (this.#folder === '/' || finalPath.startsWith(`${this.#folder}/`)) return '';
+    return ` (the path comes from the snapshot; the sink now writes to ${this.#folder})`;
+  }
+
+  #adviceFor(ref: PartFileRef): string {
+    if (this.#whence(ref) === '') return '';
     return (
-      ' (the path comes from the snapshot, whose results are published where they were begun; ' +
-      `the sink now writes to ${this.#folder}: let the old folder stand as it was until the new ` +
-      'run has completed a checkpoint, or set the path of the sink back)'
+      '; what a snapshot promises is published where it was begun: the old folder must stand as ' +
+      'it was until the new run has completed a checkpoint'
     );
   }
 
