@@ -151,18 +151,28 @@ export interface ErrorInfo {
 }
 
 export function toErrorInfo(error: unknown, depth = 0): ErrorInfo {
-  const cause = error instanceof Error ? error.cause : undefined;
+  const [cause, stack] = [fieldOf(error, 'cause'), fieldOf(error, 'stack')];
   const causes = cause === undefined || depth >= 8 ? [] : [toErrorInfo(cause, depth + 1)];
   const weir = isWeirError(error) ? error : null;
   return {
-    name: error instanceof Error ? error.name : typeof error,
+    name: error instanceof Error ? String(fieldOf(error, 'name')) : typeof error,
     code: weir?.code ?? null,
     kind: errorKind(error),
-    message: error instanceof Error ? error.message : String(error),
+    message: messageOf(error),
     details: weir?.details ?? {},
-    stack: error instanceof Error ? (error.stack ?? '') : '',
+    stack: typeof stack === 'string' ? stack : '',
     causes,
   };
+}
+
+/** Of an error; code of the user may stand behind it. */
+function fieldOf(error: unknown, name: 'name' | 'stack' | 'cause'): unknown {
+  if (!(error instanceof Error)) return undefined;
+  try {
+    return error[name];
+  } catch {
+    return undefined;
+  }
 }
 
 export function fromErrorInfo(info: ErrorInfo): Error {
@@ -176,7 +186,22 @@ export function fromErrorInfo(info: ErrorInfo): Error {
   return error;
 }
 
-/** The message of any thrown value, for use inside another message. */
+/** The message of any thrown value, for use inside another message. Never throws. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    if (error instanceof Error) return String(error.message);
+    return typeof error === 'object' && error !== null ? textOf(error) : String(error);
+  } catch {
+    return `${typeof error === 'object' ? 'an object' : `a ${typeof error}`} that cannot be shown`;
+  }
+}
+
+const TEXT_MAX = 200;
+
+/** An object that is no error: what it says of itself, or else its fields. */
+function textOf(thrown: object): string {
+  const { message } = thrown as { readonly message?: unknown };
+  if (typeof message === 'string') return message;
+  const text = JSON.stringify(thrown) ?? 'an object';
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
 }

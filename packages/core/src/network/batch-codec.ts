@@ -12,7 +12,7 @@
 import { Buffer } from 'node:buffer';
 import type { BinaryReader } from '../base/codec/binary-reader.ts';
 import type { BinaryWriter } from '../base/codec/binary-writer.ts';
-import { loadNativeStrings, Packr, REUSE_BUFFER_MODE } from '../base/codec/msgpack.ts';
+import { loadNativeStrings, pack, Packr } from '../base/codec/msgpack.ts';
 import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
 import { ValueScanner } from '../base/codec/value-scan.ts';
 import { SerializationError, messageOf } from '../base/errors.ts';
@@ -29,15 +29,10 @@ export interface BatchCodec {
 }
 
 const HAS_TIMESTAMPS = 1;
-/** Sets msgpackr's write position back, so that its buffer is used again at once. */
-const RESET_BUFFER_MODE = 1024;
 
 const PACKED_BYTES = 1 << 16;
 /** msgpackr keeps the buffer of its largest batch; beyond this it is given a small one again. */
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
-
-/** msgpackr gives its own buffer, with the place of the value in it. */
-type PackedBuffer = Uint8Array & { readonly start: number; readonly end: number };
 
 export class GeneralBatchCodec implements BatchCodec {
   readonly #packr: Packr = new Packr({ moreTypes: true, useToJSON: false, copyBuffers: true });
@@ -48,8 +43,7 @@ export class GeneralBatchCodec implements BatchCodec {
     writeTimestamps(timestamps, output);
     const exceptions = this.#exceptionsOf(values);
     const simple = exceptions.length === 0 ? values : without(values, exceptions);
-    const options = REUSE_BUFFER_MODE | RESET_BUFFER_MODE;
-    const packed = this.#packr.pack(simple, options) as unknown as PackedBuffer;
+    const packed = pack(this.#packr, simple);
     output.u32(packed.end - packed.start);
     output.bytes(packed, packed.start, packed.end);
     if (packed.length > KEPT_BYTES_MAX) this.#packr.useBuffer(Buffer.allocUnsafeSlow(PACKED_BYTES));

@@ -48,3 +48,13 @@ test('the estimate counts what is inside, and ends for cycles', () => {
   const wide = Array.from({ length: 10_000 }, () => 1.5);
   assert.ok(estimateBytes(wide) >= 80_000);
 });
+
+test('a getter that throws is passed over: within a thread nobody need read it', () => {
+  const limit = new BatchLimit();
+  limit.observe({
+    get price(): number {
+      throw new Error('no rate');
+    },
+  });
+  assert.ok(limit.records > 1);
+});

@@ -25,7 +25,7 @@ export class BatchLimit {
   /** To be told of every record. */
   observe(value: unknown): void {
     if (--this.#untilSample > 0) return;
-    const bytes = estimateBytes(value);
+    const bytes = tryToEstimate(value);
     const isFirst = this.#samples++ === 0;
     this.#bytesPerRecord += (bytes - this.#bytesPerRecord) * (isFirst ? 1 : WEIGHT);
     const fits = Math.floor(BATCH_BYTES / Math.max(1, this.#bytesPerRecord));
@@ -41,6 +41,15 @@ const NUMBER_BYTES = 8;
 /** Parts of a value that are looked at; the rest is taken to be like them. */
 const PARTS_MAX = 32;
 const DEPTH_MAX = 4;
+
+/** A getter of the user may throw: that matters only where the value is written. */
+function tryToEstimate(value: unknown): number {
+  try {
+    return estimateBytes(value);
+  } catch {
+    return OBJECT_BYTES;
+  }
+}
 
 /** Rough size of a value in memory, in bounded time. */
 export function estimateBytes(value: unknown, depth = 0): number {

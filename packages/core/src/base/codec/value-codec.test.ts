@@ -9,6 +9,20 @@ function copyOf<T>(value: T): T {
   return decodeValue(encodeValue(value)) as T;
 }
 
+function transferred(): Uint8Array {
+  const bytes = new Uint8Array(8);
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  return bytes;
+}
+
+function throwing(): object {
+  return {
+    get price(): number {
+      throw new Error('no rate');
+    },
+  };
+}
+
 test('what cannot be stored is refused, naming its place and what to do', () => {
   const cases: [unknown, RegExp][] = [
     [
@@ -20,6 +34,10 @@ test('what cannot be stored is refused, naming its place and what to do', () => 
     [() => 1, /cannot store a function: only data/],
     [{ p: Promise.resolve(1) }, /cannot store a Promise \(at p\)/],
     [[new WeakMap()], /cannot store a WeakMap \(at \[0\]\)/],
+    [{ p: Object.assign(Promise.resolve(1), { url: '/' }) }, /cannot store a Promise \(at p\)/],
+    [{ bytes: transferred() }, /cannot store a view of an ArrayBuffer that was tr.* \(at bytes\)/],
+    [{ a: throwing() }, /cannot store a field that throws \("no rate"\) \(at a\.price\)/],
+    [[Object.create(Date.prototype)], /cannot store an object that cannot be read .* \(at \[0\]\)/],
     [{ buffer: new SharedArrayBuffer(8) }, /cannot store a SharedArrayBuffer \(at buffer\)/],
   ];
   for (const [value, message] of cases)
@@ -77,6 +95,13 @@ test('an error keeps its class, message, stack and cause', () => {
   ok(copy instanceof RangeError);
   strictEqual(copy.stack, error.stack);
   strictEqual((copy.cause as Error).message, 'inner');
+});
+
+test('an error comes back whatever name it was given', () => {
+  for (const name of ['toString', 'constructor', '__proto__', 'hasOwnProperty', '', 'OddError']) {
+    const error = Object.assign(new TypeError('broken'), { name });
+    deepStrictEqual(copyOf({ error }), structuredClone({ error }), name);
+  }
 });
 
 test('half floats and resizable buffers survive where the platform has them', () => {

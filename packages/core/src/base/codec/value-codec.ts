@@ -12,7 +12,8 @@ import { SerializationError, isWeirError, messageOf } from '../errors.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
 import { flatSizeOf, readFlat, writeFlat } from './flat-parts.ts';
-import { Packr, REUSE_BUFFER_MODE, Unpackr } from './msgpack.ts';
+import type { PackedBuffer } from './msgpack.ts';
+import { pack, Packr, Unpackr } from './msgpack.ts';
 import type { GraphNode } from './value-graph.ts';
 import { fromGraph, toGraph } from './value-graph.ts';
 import { ValueScanner } from './value-scan.ts';
@@ -20,9 +21,6 @@ import { ValueScanner } from './value-scan.ts';
 /** First byte of a value. A change of either form takes a new number. */
 const FORM_SIMPLE = 1;
 const FORM_GRAPH = 2;
-
-/** Sets msgpackr's write position back, so that its buffer is used again at once. */
-const RESET_BUFFER_MODE = 1024;
 
 /** As many shapes as msgpackr names in one byte, half of them for values that stand alone. */
 const SHARED_SHAPES_MAX = 32;
@@ -36,9 +34,6 @@ export type Shapes = readonly (readonly string[])[];
 
 /** msgpackr keeps the buffer of its largest value for ever; beyond this it is given a small one. */
 const KEPT_BUFFER_MAX = 4 * 1024 * 1024;
-
-/** msgpackr gives its own buffer, with the place of the value in it. */
-type PackedBuffer = Uint8Array & { readonly start: number; readonly end: number };
 
 /** `copyBuffers`: decoded arrays must not be views of the bytes they were read from. */
 const OPTIONS = { moreTypes: true, useToJSON: false, copyBuffers: true } as const;
@@ -146,10 +141,6 @@ export class ValueDecoder {
     }
     return unpack(this.#unpackr, input.bytes(sizeBytes));
   }
-}
-
-function pack(target: Packr, value: unknown): PackedBuffer {
-  return target.pack(value, REUSE_BUFFER_MODE | RESET_BUFFER_MODE) as unknown as PackedBuffer;
 }
 
 function dropLargeBuffer(packed: PackedBuffer): void {

@@ -8,8 +8,8 @@
  * views of one buffer come back apart. Slower than the direct form; used for what needs it.
  */
 import { Buffer } from 'node:buffer';
-import { SerializationError } from '../errors.ts';
-import { isBoxed } from './value-scan.ts';
+import { SerializationError, isWeirError, messageOf } from '../errors.ts';
+import { isBoxed, isDetached } from './value-scan.ts';
 
 export type GraphNode = readonly unknown[];
 
@@ -51,6 +51,9 @@ const VIEWS: Readonly<Record<string, ViewConstructor>> = {
     : {}),
 };
 
+/** Hold nothing that could be read; without the check, fields given to them would be kept alone. */
+const WITHOUT_CONTENT: readonly unknown[] = ['Promise', 'WeakMap', 'WeakSet'];
+
 const ERRORS: Readonly<Record<string, new (message?: string) => Error>> = {
   Error,
   EvalError,
@@ -73,6 +76,10 @@ export function fromGraph(nodes: readonly GraphNode[]): unknown {
   return first[0] === BOXED && first[2] === true ? readSlot(first[1], objects) : objects[0];
 }
 
+interface Tagged {
+  readonly [Symbol.toStringTag]?: unknown;
+}
+
 /** Where an object was met first, so that an error can say so. */
 interface Origin {
   readonly parent: number;
@@ -92,9 +99,19 @@ class GraphWriter {
     const nodes: GraphNode[] = [];
     for (let id = 0; id < this.#objects.length; id++) {
       this.#current = id;
-      nodes.push(this.#node(this.#objects[id]!));
+      nodes.push(this.#readNode(this.#objects[id]!));
     }
     return nodes;
+  }
+
+  /** Code of the user may run within: a getter, a proxy; and not all is what it claims to be. */
+  #readNode(value: object): GraphNode {
+    try {
+      return this.#node(value);
+    } catch (error) {
+      if (isWeirError(error)) throw error;
+      throw this.#refused(`an object that cannot be read ("${messageOf(error)}")`, '');
+    }
   }
 
   #idOf(value: object, step: string): number {
@@ -139,12 +156,22 @@ class GraphWriter {
   #objectNode(value: object): GraphNode {
     const keys = Object.keys(value);
     // Built-in objects such as promises keep their content out of reach: nothing would be stored.
-    if (keys.length === 0 && Symbol.toStringTag in value)
-      throw this.#refused(`a ${String(value[Symbol.toStringTag])}`, '');
-    const fields = value as Record<string, unknown>;
+    const tag = (value as Tagged)[Symbol.toStringTag];
+    const isEmpty = keys.length === 0 && Symbol.toStringTag in value;
+    if (isEmpty || WITHOUT_CONTENT.includes(tag)) throw this.#refused(`a ${String(tag)}`, '');
     const keySlots = keys.map((key) => this.#slot(key, ''));
-    const slots = keys.map((key) => this.#slot(fields[key], fieldStep(key)));
+    const slots = keys.map((key) => this.#fieldSlot(value, key));
     return [OBJECT, keySlots, slots];
+  }
+
+  #fieldSlot(object: object, key: string): unknown {
+    let field: unknown;
+    try {
+      field = (object as Record<string, unknown>)[key];
+    } catch (error) {
+      throw this.#refused(`a field that throws ("${messageOf(error)}")`, fieldStep(key));
+    }
+    return this.#slot(field, fieldStep(key));
   }
 
   #arrayNode(array: readonly unknown[]): GraphNode {
@@ -152,9 +179,8 @@ class GraphWriter {
     const lastIndex = keys.findLast((key) => isIndex(key));
     const indexCount = lastIndex === undefined ? 0 : keys.lastIndexOf(lastIndex) + 1;
     if (indexCount < keys.length || indexCount * 2 < array.length) {
-      const fields = array as unknown as Record<string, unknown>;
       const keySlots = keys.map((key) => this.#slot(key, ''));
-      const slots = keys.map((key) => this.#slot(fields[key], fieldStep(key)));
+      const slots = keys.map((key) => this.#fieldSlot(array, key));
       return [SPARSE_ARRAY, array.length, keySlots, slots];
     }
     const slots: unknown[] = [];
@@ -176,7 +202,7 @@ class GraphWriter {
     const hasCause = Object.hasOwn(error, 'cause');
     return [
       ERROR,
-      error.name in ERRORS ? error.name : 'Error',
+      Object.hasOwn(ERRORS, error.name) ? error.name : 'Error',
       this.#slot(String(error.message), '.message'),
       this.#slot(typeof error.stack === 'string' ? error.stack : undefined, '.stack'),
       hasCause ? this.#slot(error.cause, '.cause') : [HOLE],
@@ -184,7 +210,7 @@ class GraphWriter {
   }
 
   #bufferNode(buffer: ArrayBuffer): GraphNode {
-    if (buffer.detached) throw this.#refused('an ArrayBuffer that was transferred away', '');
+    if (isDetached(buffer)) throw this.#refused('an ArrayBuffer that was transferred away', '');
     const bytes = new Uint8Array(buffer.slice(0));
     return [ARRAY_BUFFER, bytes, buffer.resizable ? buffer.maxByteLength : null];
   }
@@ -192,6 +218,8 @@ class GraphWriter {
   #viewNode(view: ArrayBufferView): GraphNode {
     const name = Object.keys(VIEWS).find((each) => view instanceof VIEWS[each]!);
     if (name === undefined) throw this.#refused(`a ${view.constructor.name}`, '');
+    if (isDetached(view.buffer))
+      throw this.#refused('a view of an ArrayBuffer that was transferred away', '');
     return [VIEW, name, new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice()];
   }
 

@@ -39,7 +39,16 @@ export class ValueScanner {
     this.#visitedSet = null;
   }
 
-  isSimple(value: unknown, depth = 0): boolean {
+  /** False too for what throws when it is read: the other way says where. */
+  isSimple(value: unknown): boolean {
+    try {
+      return this.#isSimple(value, 0);
+    } catch {
+      return false;
+    }
+  }
+
+  #isSimple(value: unknown, depth: number): boolean {
     switch (typeof value) {
       case 'string':
         return value.isWellFormed();
@@ -65,8 +74,9 @@ export class ValueScanner {
     if (value instanceof Map) return prototype === Map.prototype && this.#isSimpleMap(value, depth);
     if (value instanceof Set) return prototype === Set.prototype && this.#isSimpleSet(value, depth);
     if (value instanceof Date) return prototype === Date.prototype && isSimpleDate(value);
-    if (ArrayBuffer.isView(value)) return SIMPLE_VIEWS.has(value.constructor);
-    if (value instanceof ArrayBuffer) return !value.resizable && !value.detached;
+    if (ArrayBuffer.isView(value))
+      return SIMPLE_VIEWS.has(value.constructor) && !isDetached(value.buffer);
+    if (value instanceof ArrayBuffer) return !value.resizable && !isDetached(value);
     return (
       !(value instanceof RegExp || value instanceof Error || isBoxed(value)) &&
       !(Symbol.toStringTag in value) &&
@@ -80,7 +90,7 @@ export class ValueScanner {
     for (const key in fields) {
       // Names with a meaning of their own, in JavaScript and within msgpackr.
       if (key === '__proto__' || key === '__keys__' || !key.isWellFormed()) return false;
-      if (!this.isSimple(fields[key], depth + 1)) return false;
+      if (!this.#isSimple(fields[key], depth + 1)) return false;
     }
     return true;
   }
@@ -91,19 +101,19 @@ export class ValueScanner {
     for (let i = 0; i < array.length; i++) {
       const element = array[i];
       if (element === undefined && !(i in array)) return false;
-      if (!this.isSimple(element, depth + 1)) return false;
+      if (!this.#isSimple(element, depth + 1)) return false;
     }
     return true;
   }
 
   #isSimpleMap(map: ReadonlyMap<unknown, unknown>, depth: number): boolean {
     for (const [key, value] of map)
-      if (!this.isSimple(key, depth + 1) || !this.isSimple(value, depth + 1)) return false;
+      if (!this.#isSimple(key, depth + 1) || !this.#isSimple(value, depth + 1)) return false;
     return true;
   }
 
   #isSimpleSet(set: ReadonlySet<unknown>, depth: number): boolean {
-    for (const value of set) if (!this.isSimple(value, depth + 1)) return false;
+    for (const value of set) if (!this.#isSimple(value, depth + 1)) return false;
     return true;
   }
 
@@ -121,6 +131,11 @@ export class ValueScanner {
     if (count === LINEAR_MAX) this.#visitedSet = new Set(visited);
     return true;
   }
+}
+
+/** Its bytes were transferred to somebody else. */
+export function isDetached(buffer: ArrayBufferLike): boolean {
+  return 'detached' in buffer && buffer.detached;
 }
 
 export function isBoxed(value: object): boolean {

@@ -31,6 +31,14 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
+/** Names that mean something to JavaScript, to msgpackr or to whoever builds code from them. */
+const fieldName: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 4 }),
+  fc.constantFrom('__proto__', '__keys__', 'constructor', 'toString', 'hasOwnProperty', 'length'),
+  fc.constantFrom('', '0', '-1', '1e3', 'class', "a'b", 'a"b', 'a\\b', 'a\nb', 'a\u2028b', '${v}'),
+  fc.constantFrom('*/', '\u{1f600}', '\ud800', '?a', '.a', 'V', 'r', 'X'),
+);
+
 /** An arbitrary of values of one shape, as far as there is one. */
 const arbitraryOfShape: fc.Arbitrary<fc.Arbitrary<unknown>> = fc.letrec<{
   shape: fc.Arbitrary<unknown>;
@@ -49,7 +57,7 @@ const arbitraryOfShape: fc.Arbitrary<fc.Arbitrary<unknown>> = fc.letrec<{
     tie('shape').map((inner) => fc.option(inner, { freq: 4 })),
     tie('shape').map((inner) => fc.array(inner, { maxLength: 3 })),
     fc
-      .dictionary(fc.string({ minLength: 1, maxLength: 4 }), tie('shape'), { maxKeys: 6 })
+      .dictionary(fieldName, tie('shape'), { maxKeys: 6 })
       .map((fields) => fc.record(fields, { requiredKeys: Object.keys(fields).slice(1) })),
   ),
 })).shape;

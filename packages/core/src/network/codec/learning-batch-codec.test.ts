@@ -205,6 +205,21 @@ test('an error names the place within the record', () => {
   });
 });
 
+test('a getter that throws is named, and does no harm to the batches behind it', () => {
+  const wire = new Wire();
+  const values = many(8, (i) => ({ i, price: i / 2 }));
+  const bad = {
+    i: 8,
+    get price(): number {
+      throw new Error('no rate');
+    },
+  };
+  for (const batch of [[...values, bad], [bad, bad, bad, bad, bad], [bad]])
+    assert.throws(() => wire.pass(batch), /SerializationError: .*"no rate".*\(at price\)/);
+  assert.deepEqual(wire.pass(values), values);
+  assert.equal(wire.inColumns, true);
+});
+
 test('damaged bytes are an error of their own', () => {
   const output = new BinaryWriter();
   const values = many(6, (i) => ({ id: i, name: `n${i}`, list: [i], any: [i, 'x'] }));

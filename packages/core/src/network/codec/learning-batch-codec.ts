@@ -52,7 +52,7 @@ export class LearningBatchCodec implements BatchCodec {
 
   encode(batch: RecordBatch, output: BinaryWriter, channelId: number): void {
     const start = output.length;
-    const learnt = this.#fit(batch.values, channelId);
+    const learnt = this.#tryToFit(batch.values, channelId);
     if (learnt !== null) {
       try {
         writeColumns(batch, learnt, output, this.#general);
@@ -77,6 +77,15 @@ export class LearningBatchCodec implements BatchCodec {
     const count = input.u32();
     const timestamps = readTimestamps(count, input);
     return { values: decoder.read(count, input, this.#general), timestamps };
+  }
+
+  /** A getter may throw: the general codec names its place. */
+  #tryToFit(values: readonly unknown[], channelId: number): LearntShape | null {
+    try {
+      return this.#fit(values, channelId);
+    } catch {
+      return null;
+    }
   }
 
   /** The encoder that has taken the batch apart, or null. */
