@@ -103,6 +103,8 @@ test('the message on a wrong key shows what came instead', () => {
   assert.match(messageFor(undefined), /returned undefined;/);
   assert.match(messageFor({ id: 1, name: 'a' }), /an object with the fields \{id, name\}/);
   assert.match(messageFor(['a', NaN]), /an array with NaN at index 1/);
+  // oxlint-disable-next-line no-sparse-arrays -- what it is about
+  assert.match(messageFor(['a', , 'b']), /an array with undefined at index 1/);
 });
 
 test('what may be a key passes', () => {

@@ -109,17 +109,45 @@ export function defaultMaxParallelism(parallelism: number): number {
 
 /**
  * Throws a `UserFunctionError` with code KEY_INVALID unless `key` may be a key. `where` names the
- * operator whose key function returned it.
+ * operator whose key function returned it; `hint` is said besides.
  */
-export function checkKey(key: unknown, where: string): asserts key is KeyValue {
+export function checkKey(key: unknown, where: string, hint = ''): asserts key is KeyValue {
   if (isKey(key)) return;
   throw new UserFunctionError(
     `the key function of ${where} returned ${describe(key)}; a key must be a string, a finite ` +
       'number, a bigint, a boolean, or an array of these: return one of them, or filter such ' +
-      'records out before keyBy',
+      `records out before keyBy${hint === '' ? '' : `. ${hint}`}`,
     { code: 'KEY_INVALID', details: { operator: where } },
   );
 }
+
+/** As `checkKey`, where a record has arrived: where it was sent from there was a key. */
+export function checkArrivedKey(key: unknown, operator: string): asserts key is KeyValue {
+  checkKey(key, operator, PLAIN_OBJECTS);
+}
+
+/**
+ * Throws KEY_INVALID when a key belongs to another subtask: then the key function gave another key
+ * here than where the record was sent from, and the state would be lost to whoever restores it.
+ */
+export function checkOwnKeyGroup(
+  keyGroup: number,
+  [first, last]: readonly [number, number],
+  { key, operator }: { readonly key: KeyValue; readonly operator: string },
+): void {
+  if (keyGroup >= first && keyGroup <= last) return;
+  throw new UserFunctionError(
+    `the key function of ${operator} returned ${String(key)}, a key of another subtask: for this ` +
+      'record it had returned another one, by which the record was sent here. It must return the ' +
+      `same key whenever and wherever it is called. ${PLAIN_OBJECTS}`,
+    { code: 'KEY_INVALID', details: { operator, key: String(key), keyGroup } },
+  );
+}
+
+/** For a key function that gives no key, or another, where the record has arrived. */
+const PLAIN_OBJECTS =
+  'A record from another thread is a plain object, without the getters and methods of its class: ' +
+  'take the key from its fields';
 
 function isKey(key: unknown): boolean {
   switch (typeof key) {
@@ -130,8 +158,14 @@ function isKey(key: unknown): boolean {
     case 'number':
       return Number.isFinite(key);
     default:
-      return Array.isArray(key) && key.every(isKey);
+      return Array.isArray(key) && areKeys(key);
   }
+}
+
+/** `every` would pass over holes. */
+function areKeys(keys: readonly unknown[]): boolean {
+  for (let i = 0; i < keys.length; i++) if (!isKey(keys[i])) return false;
+  return true;
 }
 
 function describe(key: unknown): string {

@@ -15,6 +15,8 @@ export interface KeyedStateBackend {
   readonly keyCount: number;
   /** Throws `UserFunctionError` when no key is current. */
   readonly currentKey: KeyValue;
+  /** The same; throws KEY_INVALID when it is a key of another subtask. */
+  readonly ownKey: KeyValue;
   /** Left with the current key by its timers (`timer-queue.ts`); may be forgotten. */
   timerMark: object | null;
   /** Handles work on this key until the next call, `clearCurrentKey` or `startSnapshot`. */

@@ -12,7 +12,7 @@ import {
   isWeirError,
   messageOf,
 } from '../../base/errors.ts';
-import { hashKey, keyGroupOf } from '../../base/key-groups.ts';
+import { checkArrivedKey, checkOwnKeyGroup, hashKey, keyGroupOf } from '../../base/key-groups.ts';
 import type { KeyedStateMeta } from '../../protocol/snapshot.ts';
 import type { KeyedSnapshotCursor, SectionOutput } from '../keyed-state-backend.ts';
 import type { SnapshotSource } from '../lazy-snapshots.ts';
@@ -83,8 +83,18 @@ export class EntryTable {
     return this.#key;
   }
 
+  /** The same, unless it is a key of another subtask: then it throws. */
+  get ownKey(): KeyValue {
+    const { key } = this;
+    if (this.current === null) this.#ownKeyGroup(key);
+    return key;
+  }
+
   /** Makes a key current. */
   select(key: KeyValue): void {
+    // Almost every key is text or a small integer: those may always be keys.
+    if (typeof key !== 'string' && (typeof key !== 'number' || (key | 0) !== key))
+      checkArrivedKey(key, this.#options.operatorName);
     const entry = this.#find(key);
     this.#key = key;
     this.current = entry;
@@ -237,11 +247,18 @@ export class EntryTable {
     if (this.#key === null) throw this.#noKey();
     // Zero has two signs, but is one key.
     const key = this.#key === 0 ? 0 : this.#key;
-    const keyGroup = keyGroupOf(hashKey(key), this.#options.maxParallelism);
+    const keyGroup = this.#ownKeyGroup(key);
     const { version } = this.#snapshots;
     const entry = this.#add(typeof content === 'number', key, { keyGroup, version });
     this.current = entry;
     return entry;
+  }
+
+  #ownKeyGroup(key: KeyValue): number {
+    const { keyGroups, maxParallelism, operatorName: operator } = this.#options;
+    const keyGroup = keyGroupOf(hashKey(key), maxParallelism);
+    checkOwnKeyGroup(keyGroup, keyGroups, { key, operator });
+    return keyGroup;
   }
 
   #find(key: KeyValue): Entry | NumberEntry | null {

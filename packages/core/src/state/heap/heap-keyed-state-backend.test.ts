@@ -2,6 +2,7 @@ import { deepStrictEqual, rejects, strictEqual, throws } from 'node:assert/stric
 import { test } from 'node:test';
 import type { KeyValue } from '../../api/functions.ts';
 import { listState, mapState, valueState } from '../../api/state-descriptors.ts';
+import { ManualClock } from '../../base/clock.ts';
 import { SerializationError, StateMigrationError } from '../../base/errors.ts';
 import { hashKey, keyGroupOf } from '../../base/key-groups.ts';
 import { readKeyed } from '../snapshot/read-keyed.ts';
@@ -37,10 +38,47 @@ test('state of the only key there is goes to the subtask that owns its group [R0
   }
 });
 
-function owns([first, last]: readonly [number, number], key: string): boolean {
+function owns([first, last]: readonly [number, number], key: KeyValue): boolean {
   const keyGroup = keyGroupOf(hashKey(key), 128);
   return first <= keyGroup && keyGroup <= last;
 }
+
+test('what is no key is refused where it arrives too, where getters of its record are gone', () => {
+  const { backend } = keyedSubtask(DECLARATION);
+  for (const key of [undefined, null, Number.NaN, Infinity, new Date(0), ['a', undefined]])
+    throws(
+      () => backend.setCurrentKey(key as KeyValue),
+      /key function of totals .*without the ge/s,
+    );
+  for (const key of ['', 0, -1.5, 2 ** 53, true, 1n, ['a', [1]]]) backend.setCurrentKey(key);
+});
+
+test('a key of another subtask gets neither state nor timers', () => {
+  const two = [0, 1].map((subtask) => keyedSubtask(DECLARATION, { parallelism: 2, subtask }));
+  for (const { backend, state, timers } of two) {
+    const service = timers.serviceFor(backend, new ManualClock());
+    for (const key of ['a', 'b', 'c', 1, 2, 3, 0.25]) {
+      backend.setCurrentKey(key);
+      const use = (): void => {
+        state.total.update(1);
+        service.registerEventTimeTimer(5);
+      };
+      if (owns(backend.keyGroups, key)) use();
+      else {
+        throws(use, /returned [abc\d.]+, a key of another subtask/);
+        throws(() => service.registerEventTimeTimer(5), { code: 'KEY_INVALID' });
+      }
+    }
+  }
+  strictEqual(
+    two.map(({ backend }) => backend.keyCount).reduce((a, b) => a + b),
+    7,
+  );
+  strictEqual(
+    two.map(({ timers }) => timers.size).reduce((a, b) => a + b),
+    7,
+  );
+});
 
 test('a snapshot can be read without the job, with keys and states by name', async () => {
   const subtask = keyedSubtask({ total: valueState<number>(), days: mapState<unknown, number>() });

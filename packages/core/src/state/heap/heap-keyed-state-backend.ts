@@ -86,6 +86,10 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     return this.#table.key;
   }
 
+  get ownKey(): KeyValue {
+    return this.#table.ownKey;
+  }
+
   get timerMark(): object | null {
     return this.#table.current?.timerMark ?? null;
   }

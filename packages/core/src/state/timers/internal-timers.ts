@@ -31,6 +31,8 @@ export interface InternalTimersOptions {
 /** The keys a service works on, and a mark that may be left with the current one. */
 export interface TimerKeys {
   readonly currentKey: KeyValue;
+  /** The same; throws when it is a key of another subtask. */
+  readonly ownKey: KeyValue;
   /** What was set for this key before, or null, also when it was forgotten. */
   timerMark: object | null;
 }
@@ -84,7 +86,7 @@ export class InternalTimers {
     const queue = domain === 'event' ? this.#queues.event : this.#queues.processing;
     const mark = queue.markAt(timestamp);
     if (mark !== null && keys.timerMark === mark) return;
-    this.register(domain, keys.currentKey, timestamp);
+    this.register(domain, keys.ownKey, timestamp);
     keys.timerMark = queue.markAt(timestamp);
   }
 
