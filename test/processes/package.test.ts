@@ -164,6 +164,7 @@ import { job as newJob } from '@weir/core';
 import type { Job } from '@weir/core';
 import { json, kafkaSource } from '@weir/kafka';
 import type { KafkaRecord } from '@weir/kafka';
+import { postgresSink } from '@weir/postgres';
 
 export const collectedWords: string[] = [];
 export const job: Job = newJob('words', (env) => {
@@ -171,6 +172,11 @@ export const job: Job = newJob('words', (env) => {
 });
 export const orders = kafkaSource({ bootstrap: 'k:9092', topics: 't', value: json<{ a: 1 }>() });
 export type Orders = KafkaRecord;
+export const rows = postgresSink<number>({
+  connection: 'postgres://localhost',
+  table: 't',
+  columns: { n: (value) => value },
+});
 `;
   writeFileSync(join(project, 'words.ts'), words);
   writeFileSync(join(project, 'all.ts'), code);

@@ -2,8 +2,9 @@
 import { ConfigurationError } from '@weir/core';
 import type { ConnectorEnvironment } from '@weir/core';
 import { tcpConnect } from './client/broker-connection.ts';
-import type { Connect, Security } from './client/broker-connection.ts';
+import type { Connect } from './client/broker-connection.ts';
 import { KafkaCluster } from './client/cluster.ts';
+import type { Security } from './security.ts';
 
 export interface KafkaConnectionOptions extends Security {
   /** `host:port` of some brokers; the others are found through them. */

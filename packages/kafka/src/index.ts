@@ -12,4 +12,4 @@ export { MalformedRecord } from './source/malformed-record.ts';
 export type { KafkaEnumeratorState, KafkaSplit } from './source/kafka-split.ts';
 export type { StartPosition, StopPosition } from './source/start-offsets.ts';
 export type { Compression } from './records/compression.ts';
-export type { Security } from './client/broker-connection.ts';
+export type { KafkaCredential, KafkaPasswordLogin, KafkaTokenLogin, Security } from './security.ts';

@@ -1,24 +1,10 @@
 /** What a sink needs to reach a database, and how long it waits for it. */
-import type { ConnectionOptions } from 'node:tls';
 import { ConfigurationError } from '@weir/core';
-import type { ClientConfig } from 'pg';
 import type { ConnectorEnvironment } from '@weir/core';
+import type { DriverSettings, PostgresAddress } from './address.ts';
 import { Database } from './client/database.ts';
 import { PostgresSession } from './client/session.ts';
 import type { Connect, SessionSettings } from './client/session.ts';
-
-/** Where the database is. What is left out comes from `PGHOST`, `PGUSER` and so on. */
-export interface PostgresAddress {
-  readonly host?: string;
-  /** Default 5432. */
-  readonly port?: number;
-  readonly database?: string;
-  readonly user?: string;
-  /** A function is asked at every connection, for passwords that change. */
-  readonly password?: string | (() => string | Promise<string>);
-  /** TLS as in Node's `tls.connect`; `true`: with the certificates that Node trusts. */
-  readonly ssl?: boolean | ConnectionOptions;
-}
 
 export interface PostgresConnectionOptions {
   /**
@@ -83,7 +69,7 @@ export function checkWhole(
   );
 }
 
-function clientConfig(option: string, connection: string | PostgresAddress): ClientConfig {
+function clientConfig(option: string, connection: string | PostgresAddress): DriverSettings {
   if (typeof connection !== 'string') return { ...connection };
   if (!/^postgres(?:ql)?:\/\//.test(connection))
     // Not quoted in the message: it may hold a password.
@@ -101,7 +87,7 @@ function clientConfig(option: string, connection: string | PostgresAddress): Cli
   return { connectionString: connection };
 }
 
-function placeOf({ connectionString, host, port, database }: ClientConfig): string {
+function placeOf({ connectionString, host, port, database }: DriverSettings): string {
   const url = connectionString === undefined ? null : new URL(connectionString);
   const where = url === null ? host : decodeURIComponent(url.hostname);
   const name = url === null ? database : url.pathname.slice(1);

@@ -1,7 +1,7 @@
 /** Clients of the package under test, as tests use them: on the real clock, with short patience. */
 import { realClock } from '../../../packages/core/src/cluster/real-clock.ts';
 import { tcpConnect } from '../../../packages/kafka/src/client/broker-connection.ts';
-import type { Security } from '../../../packages/kafka/src/client/broker-connection.ts';
+import type { Security } from '../../../packages/kafka/src/security.ts';
 import { KafkaCluster } from '../../../packages/kafka/src/client/cluster.ts';
 import { CREATE_TOPICS } from '../../../packages/kafka/src/wire/metadata.ts';
 import type { Broker } from '../../../tools/kafka/broker.ts';

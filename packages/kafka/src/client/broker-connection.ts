@@ -6,7 +6,8 @@
  */
 import { isIP } from 'node:net';
 import { Connection, Writer } from '@platformatic/kafka';
-import type { ConnectionOptions, Reader } from '@platformatic/kafka';
+import type { Reader } from '@platformatic/kafka';
+import type { Security } from '../security.ts';
 import type { Api } from '../wire/api.ts';
 import { WireReader } from '../wire/wire-reader.ts';
 import { WireWriter } from '../wire/wire-writer.ts';
@@ -14,13 +15,6 @@ import { API_VERSIONS } from '../wire/metadata.ts';
 import { turnedAway, unreachable } from './connection-errors.ts';
 import type { SecurityInUse } from './connection-errors.ts';
 import { brokenAnswer, unsupportedVersion } from './kafka-errors.ts';
-
-export interface Security {
-  /** Options of `tls.connect`: certificates, keys. Present: TLS is used. */
-  readonly tls?: ConnectionOptions['tls'];
-  /** `{ mechanism: 'SCRAM-SHA-256', username, password }`, `PLAIN`, `OAUTHBEARER` with `token`. */
-  readonly sasl?: ConnectionOptions['sasl'];
-}
 
 export interface BrokerConnectionOptions extends Security {
   readonly clientId: string;

@@ -2,10 +2,10 @@
  * Writes the records of one transaction (or of a writer without transactions) to their partitions:
  * one open batch a partition, at most one batch of a partition on its way, one request a broker and
  * round. A batch that was not acknowledged is sent again byte for byte, so that the broker knows it
- * by its sequence number. A session sends nothing before the one before it is acknowledged: each has
- * its own producer id, so the broker cannot keep the records of two in order. The first failure that
- * cannot be mended ends the session: every later call throws it, and a checkpoint waits for every
- * acknowledgement, so nothing is lost silently.
+ * by its sequence number. A session sends nothing until the one before it is acknowledged: each has
+ * its own producer id, so the broker cannot keep the records of two in order. The first failure
+ * that cannot be mended ends the session: every later call throws it, and a checkpoint waits for
+ * every acknowledgement, so nothing is lost silently.
  */
 import type { Clock, Timer } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';

@@ -4,14 +4,14 @@
  * lock, whoever holds that lock is looked up beside it, so that the error can name him.
  */
 import pg from 'pg';
-import type { ClientConfig } from 'pg';
 import type { Clock, Timer } from '@weir/core';
+import type { DriverSettings } from '../address.ts';
 import { CopyIn } from './copy-in.ts';
 import { asPostgresError, LOCK_NOT_AVAILABLE, PostgresError } from './postgres-errors.ts';
 
 export interface SessionSettings {
   /** What the driver needs; may hold a password, so it is never printed. */
-  readonly client: ClientConfig;
+  readonly client: DriverSettings;
   /** `host:port/database`, for messages. */
   readonly place: string;
   readonly connectTimeoutMs: number;
