@@ -25,7 +25,8 @@ export interface KafkaSourceOptions<T> extends KafkaConnectionOptions {
   readonly start?: StartPosition;
   /**
    * Makes the source end: at what is in the partitions when they are found (for `read_committed`
-   * the last stable offset), or at a point in time. Default: it does not end.
+   * the last stable offset), or at a point in time. An end that was found is restored with the
+   * position; a job restored without one gets it then. Default: it does not end.
    */
   readonly bounded?: StopPosition;
   /** Whether records of open and aborted transactions are left out. Default `read_committed`. */
@@ -118,6 +119,7 @@ function readerOptions<T>(options: KafkaSourceOptions<T>): KafkaSourceReaderOpti
     onMalformed: options.onMalformed ?? 'fail',
     onOutOfRange: options.onOutOfRange ?? 'fail',
     groupId: options.groupId ?? null,
+    isBounded: options.bounded !== undefined,
     fetch: {
       readCommitted: options.isolation !== 'read_uncommitted',
       partitionMaxBytes: options.partitionMaxBytes ?? 1024 ** 2,

@@ -3,6 +3,9 @@
  * numbers when it is found and stored, so a restore before its first record loses nothing.
  * Partitions found later start at their beginning. A partition that is gone from the broker's list
  * is reported and kept: its position stays in state. A topic that was made anew ends the job.
+ *
+ * A job may be restored with another `bounded` than it was stopped with: partitions without an end
+ * get one at the start, and those with one lose it.
  */
 import type { SplitEnumerator, SplitEnumeratorContext, Timer } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';
@@ -26,6 +29,16 @@ export interface KafkaEnumeratorOptions {
 
 /** To a reader: it has every partition known today that is meant for it. */
 export const ALL_ASSIGNED = 'all-assigned';
+
+/** To a reader of a bounded source: where each partition ends, for those restored without an end. */
+export interface Stops {
+  readonly kind: 'stops';
+  /** By split id. */
+  readonly stops: Readonly<Record<string, number>>;
+}
+
+/** The end of a partition that the broker no longer has, or of a topic no longer asked for. */
+const NOTHING = 0;
 
 export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumeratorState> {
   readonly #context: SplitEnumeratorContext<KafkaSplit>;
@@ -56,6 +69,7 @@ export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumera
   async start(): Promise<void> {
     try {
       await this.#discover();
+      await this.#settleStops();
     } catch (error) {
       throw asWeirError('SOURCE_UNAVAILABLE', error);
     }
@@ -141,6 +155,33 @@ export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumera
     }
   }
 
+  async #settleStops(): Promise<void> {
+    const { stop, topics, readCommitted, groupId } = this.#options;
+    const stops = new Map<string, number>();
+    for (const topic of stop === null ? [] : topics) {
+      const open = [...this.#found.values()].filter((it) => it.topic === topic && it.stop === null);
+      const partitions = open
+        .filter((split) => !this.#missing.has(splitId(split)))
+        .map((split) => split.partition);
+      if (stop === null || open.length === 0) continue;
+      const query = { topic, partitions, readCommitted, groupId };
+      for (const [partition, end] of await resolveOffsets(this.#cluster, query, stop))
+        stops.set(splitId({ topic, partition }), end);
+    }
+    const settled = (split: KafkaSplit): KafkaSplit => {
+      if (stop === null) return { ...split, stop: null };
+      return { ...split, stop: split.stop ?? stops.get(splitId(split)) ?? NOTHING };
+    };
+    for (const [id, split] of this.#found) this.#found.set(id, settled(split));
+    this.#unassigned = this.#unassigned.map(settled);
+  }
+
+  #stops(): Stops {
+    const stops: Record<string, number> = {};
+    for (const [id, { stop }] of this.#found) stops[id] = stop ?? NOTHING;
+    return { kind: 'stops', stops };
+  }
+
   #checkKnown({ name, topicId, partitions }: TopicMetadata): void {
     for (const [id, split] of this.#found) {
       if (split.topic !== name) continue;
@@ -170,7 +211,10 @@ export class KafkaEnumerator implements SplitEnumerator<KafkaSplit, KafkaEnumera
     // Whoever has no partition by now is idle; the end of a bounded input is known as well.
     for (const reader of readers)
       if (this.#options.stop === null) this.#context.sendEvent(reader, ALL_ASSIGNED);
-      else this.#context.signalNoMoreSplits(reader);
+      else {
+        this.#context.sendEvent(reader, this.#stops());
+        this.#context.signalNoMoreSplits(reader);
+      }
   }
 
   #ownerOf({ topic, partition }: KafkaSplit): number {

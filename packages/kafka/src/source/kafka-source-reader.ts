@@ -1,6 +1,7 @@
 /**
  * Reads the partitions of one subtask. `poll` takes records from what was fetched, partition after
- * partition, and never waits; state is the position of every unfinished partition.
+ * partition, and never waits; state is the position of every partition, those read to their end
+ * included: restored as an unbounded source they go on.
  */
 import { SerializationError } from '@weir/core';
 import type {
@@ -16,6 +17,7 @@ import type { KafkaDeserializer } from '../formats/serde.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetchSettings } from './fetcher.ts';
 import { ALL_ASSIGNED } from './kafka-enumerator.ts';
+import type { Stops } from './kafka-enumerator.ts';
 import { splitId } from './kafka-split.ts';
 import type { KafkaSplit } from './kafka-split.ts';
 import { LagMetrics } from './lag-metrics.ts';
@@ -31,6 +33,7 @@ export interface KafkaSourceReaderOptions<T> {
   readonly onOutOfRange: 'fail' | 'earliest' | 'latest';
   /** Group whose committed offsets show the progress; `null`: none. */
   readonly groupId: string | null;
+  readonly isBounded: boolean;
 }
 
 const EXCERPT_BYTES = 200;
@@ -43,6 +46,10 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
   readonly #lag: LagMetrics;
   readonly #commits: OffsetCommitter | null;
   #partitions: PartitionReader[] = [];
+  /** Read to their end. */
+  readonly #finished: KafkaSplit[] = [];
+  /** Restored without the end that a bounded source needs; the enumerator will tell it. */
+  #endless: KafkaSplit[] = [];
   #turn = 0;
   #isLastKnown = false;
   /** What is known of partitions was handed out: without one this reader is idle. */
@@ -90,7 +97,7 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
       return 'more';
     }
     this.#dropFinished(output);
-    if (this.#partitions.length === 0) {
+    if (this.#partitions.length === 0 && this.#endless.length === 0) {
       if (this.#isLastKnown) return 'end';
       if (this.#isAllAssigned) output.hasNoSplit?.();
     }
@@ -99,9 +106,15 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
   }
 
   addSplits(splits: readonly KafkaSplit[]): void {
+    const { isBounded, fetch } = this.#options;
     for (const split of splits) {
       if (this.#partitions.some((it) => it.id === splitId(split))) continue;
-      const partition = new PartitionReader(split, this.#options.fetch.readCommitted);
+      if (isBounded && split.stop === null) {
+        this.#endless.push(split);
+        continue;
+      }
+      const settled = isBounded ? split : { ...split, stop: null };
+      const partition = new PartitionReader(settled, fetch.readCommitted);
       this.#partitions.push(partition);
       this.#fetcher.add(partition);
     }
@@ -114,13 +127,19 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
   }
 
   handleEvent(event: unknown): void {
-    if (event !== ALL_ASSIGNED) return;
-    this.#isAllAssigned = true;
-    this.#context.wakeUp();
+    if (event === ALL_ASSIGNED) {
+      this.#isAllAssigned = true;
+      this.#context.wakeUp();
+    } else if (isStops(event)) {
+      const endless = this.#endless;
+      this.#endless = [];
+      this.addSplits(endless.map((it) => ({ ...it, stop: event.stops[splitId(it)] ?? 0 })));
+    }
   }
 
   snapshotState(checkpointId: number): readonly KafkaSplit[] {
-    const splits = this.#partitions.map((partition) => partition.snapshot());
+    const open = this.#partitions.map((partition) => partition.snapshot());
+    const splits = [...open, ...this.#finished, ...this.#endless];
     this.#commits?.remember(checkpointId, splits);
     return splits;
   }
@@ -184,6 +203,7 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
       if (!partition.isFinished) continue;
       this.#fetcher.remove(partition);
       this.#lag.remove(partition);
+      this.#finished.push(partition.snapshot());
       output.splitFinished?.(partition.id);
     }
     this.#partitions = this.#partitions.filter((partition) => !partition.isFinished);
@@ -202,6 +222,10 @@ export class KafkaSourceReader<T> implements SourceReader<T | MalformedRecord, K
     this.#context.logger.log('warn', `${partition.id}: goes on at ${target} instead of ${next}`);
     partition.seek(target);
   }
+}
+
+function isStops(event: unknown): event is Stops {
+  return typeof event === 'object' && event !== null && 'kind' in event && event.kind === 'stops';
 }
 
 function outOfRange(

@@ -183,6 +183,60 @@ test('a bounded source reads what was there at the start and ends', async () => 
   await run.close();
 });
 
+test('an unbounded source that is restored as a bounded one ends', async () => {
+  const world = newWorld(2);
+  append(world, 0, 'a', 'b');
+  const first = new SourceRun(world);
+  await first.start();
+  await first.read();
+  const restored = first.snapshot(1);
+  await first.close();
+  append(world, 0, 'c');
+  append(world, 1, 'd');
+  const second = new SourceRun(world, { bounded: 'latest' }, { restored, parallelism: 3 });
+  const early = second.snapshot(1).splits.map((split) => split.next);
+  assert.deepEqual(early, [2, 0], 'a position is kept while the end is looked for');
+  await second.start();
+  append(world, 0, 'too late');
+  assert.deepEqual([...(await second.read())].sort(), ['c', 'd']);
+  assert.equal(second.hasEnded, true);
+  await second.close();
+});
+
+test('a bounded source that is restored as an unbounded one reads on', async () => {
+  const world = newWorld(2);
+  append(world, 0, 'a');
+  append(world, 1, 'b', 'c');
+  const first = new SourceRun(world, { bounded: 'latest' });
+  await first.start();
+  assert.equal((await first.read(2)).length, 2);
+  const restored = first.snapshot(1);
+  await first.close();
+  append(world, 0, 'd');
+  append(world, 1, 'e');
+  const second = new SourceRun(world, {}, { restored, parallelism: 2 });
+  await second.start();
+  assert.deepEqual([...(await second.read())].sort(), ['c', 'd', 'e']);
+  assert.equal(second.hasEnded, false);
+  await second.close();
+});
+
+test('a bounded source that is restored keeps the end that it found first', async () => {
+  const world = newWorld(1);
+  append(world, 0, 'a', 'b');
+  const first = new SourceRun(world, { bounded: 'latest' });
+  await first.start();
+  await first.read(1);
+  const restored = first.snapshot(1);
+  await first.close();
+  append(world, 0, 'later');
+  const second = new SourceRun(world, { bounded: 'latest' }, { restored });
+  await second.start();
+  assert.deepEqual(await second.read(), ['b']);
+  assert.equal(second.hasEnded, true);
+  await second.close();
+});
+
 test('a subtask of an unbounded source does not end without a partition (failure 23)', async () => {
   const world = newWorld(1);
   append(world, 0, 'a');

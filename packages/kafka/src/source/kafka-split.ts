@@ -14,7 +14,7 @@ export interface KafkaSplit {
   readonly stop: number | null;
 }
 
-export function splitId({ topic, partition }: KafkaSplit): string {
+export function splitId({ topic, partition }: Pick<KafkaSplit, 'topic' | 'partition'>): string {
   return `${topic}/${partition}`;
 }
 
