@@ -2,7 +2,7 @@
  * `kafkaSink`: the options of a sink, their defaults and limits, and which writer and committer a
  * delivery guarantee means. Called by users while they build the graph; opens no connection.
  */
-import { ConfigurationError, TwoPhaseCommitSink } from '@weir/core';
+import { TwoPhaseCommitSink } from '@weir/core';
 import type {
   CommitterContext,
   ConnectorEnvironment,
@@ -12,6 +12,19 @@ import type {
   TransactionalCommitter,
   TransactionalWriter,
 } from '@weir/core';
+import {
+  aFunction,
+  checkOptions,
+  connectionRules,
+  isFunction,
+  isObject,
+  isText,
+  oneOf,
+  required,
+  text,
+  whole,
+} from './check-options.ts';
+import type { OptionRules } from './check-options.ts';
 import type { Connect } from './client/broker-connection.ts';
 import { clusterFactory } from './connection-options.ts';
 import type { ClusterFactory, KafkaConnectionOptions } from './connection-options.ts';
@@ -94,7 +107,7 @@ export function kafkaSink<T>(
   options: KafkaSinkOptions<T>,
   connect?: Connect,
 ): Sink<T, never, KafkaCommittable> {
-  check(options);
+  checkOptions<KafkaSinkOptions<T>>('kafkaSink', options, RULES);
   const { delivery = 'exactly-once' } = options;
   const cluster = clusterFactory('kafkaSink', options, connect);
   return delivery === 'exactly-once'
@@ -201,20 +214,32 @@ function produceSettings<T>(options: KafkaSinkOptions<T>, acks: -1 | 1): Produce
   };
 }
 
-function check<T>(options: KafkaSinkOptions<T>): void {
-  const limits = [
-    ['transactionTimeoutMs', 1000],
-    ['reuseAfterCommits', 1],
-    ['batchSizeBytes', 1],
-    ['bufferBytes', 1],
-    ['deliveryTimeoutMs', 1],
-    ['lingerMs', 0],
-  ] as const;
-  for (const [name, least] of limits) {
-    const value = options[name];
-    if (value === undefined || (Number.isSafeInteger(value) && value >= least)) continue;
-    throw new ConfigurationError(
-      `kafkaSink ${name}: ${value} is not allowed, give a whole number of at least ${least}`,
-    );
-  }
-}
+const RULES: OptionRules<KafkaSinkOptions<never>> = {
+  ...connectionRules,
+  topic: required({
+    allowed: 'a name, or a function from the value to one',
+    takes: (value) => isText(value) || isFunction(value),
+  }),
+  value: required({
+    allowed: 'json(), text(), bytes() or an object with serialize(value)',
+    takes: (value) => isObject(value) && isFunction(value['serialize']),
+  }),
+  key: aFunction,
+  partition: aFunction,
+  headers: aFunction,
+  timestamp: aFunction,
+  delivery: oneOf('exactly-once', 'at-least-once', 'none'),
+  transactionalIdPrefix: text,
+  transactionTimeoutMs: whole(1000),
+  onUnresolvedCommit: oneOf('fail', 'warn'),
+  reuseAfterCommits: whole(1),
+  deadLetter: {
+    allowed: '{ topic }',
+    takes: (value) => isObject(value) && isText(value['topic']),
+  },
+  compression: oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
+  lingerMs: whole(0),
+  batchSizeBytes: whole(1),
+  bufferBytes: whole(1, Number.MAX_SAFE_INTEGER),
+  deliveryTimeoutMs: whole(1),
+};

@@ -4,6 +4,20 @@
  */
 import { ConfigurationError } from '@weir/core';
 import type { Source, SourceGuaranteeFacts } from '@weir/core';
+import {
+  checkOptions,
+  connectionRules,
+  isFunction,
+  isListOf,
+  isObject,
+  isText,
+  isWhole,
+  oneOf,
+  required,
+  text,
+  whole,
+} from './check-options.ts';
+import type { OptionRules } from './check-options.ts';
 import type { Connect } from './client/broker-connection.ts';
 import { clusterFactory } from './connection-options.ts';
 import type { KafkaConnectionOptions } from './connection-options.ts';
@@ -56,6 +70,43 @@ export interface KafkaSourceOptions<T> extends KafkaConnectionOptions {
 
 const DISCOVERY_INTERVAL_MS = 300_000;
 
+const RULES: OptionRules<KafkaSourceOptions<never>> = {
+  ...connectionRules,
+  topics: required({
+    allowed: 'at least one name, and none empty',
+    takes: (value) => isText(value) || isListOf(value, isText),
+  }),
+  value: required({
+    allowed: 'json(), text(), bytes() or an object with deserialize(record)',
+    takes: (value) => isObject(value) && isFunction(value['deserialize']),
+  }),
+  start: {
+    allowed:
+      "'earliest', 'latest', { timestamp } in milliseconds, or { committed } with 'earliest', " +
+      "'latest' or 'fail'",
+    takes: (value) =>
+      value === 'earliest' ||
+      isStop(value) ||
+      (isObject(value) && oneOf('earliest', 'latest', 'fail').takes(value['committed'])),
+  },
+  bounded: { allowed: "'latest' or { timestamp } in milliseconds", takes: isStop },
+  isolation: oneOf('read_committed', 'read_uncommitted'),
+  groupId: text,
+  discoveryIntervalMs: {
+    allowed: 'milliseconds, or null for never',
+    takes: (value) => value === null || whole(1).takes(value),
+  },
+  onMalformed: oneOf('fail', 'skip', 'emit'),
+  onOutOfRange: oneOf('fail', 'earliest', 'latest'),
+  partitionMaxBytes: whole(1),
+  queuedBytesMax: whole(1, Number.MAX_SAFE_INTEGER),
+  maxWaitMs: whole(0),
+};
+
+function isStop(value: unknown): boolean {
+  return value === 'latest' || (isObject(value) && isWhole(value['timestamp'], 0));
+}
+
 /**
  * Reads topics of Kafka, exactly once with checkpoints: positions are part of the state. Watermarks
  * and idleness are per partition. Needs brokers of version 3.8 or newer.
@@ -77,6 +128,7 @@ export function kafkaSource<T>(
   options: KafkaSourceOptions<T>,
   connect?: Connect,
 ): Source<T | MalformedRecord, KafkaSplit, KafkaEnumeratorState> & SourceGuaranteeFacts {
+  checkOptions<KafkaSourceOptions<T>>('kafkaSource', options, RULES);
   const topics = typeof options.topics === 'string' ? [options.topics] : [...options.topics];
   check(options, topics);
   const cluster = clusterFactory('kafkaSource', options, connect);
@@ -131,8 +183,6 @@ function readerOptions<T>(options: KafkaSourceOptions<T>): KafkaSourceReaderOpti
 }
 
 function check<T>(options: KafkaSourceOptions<T>, topics: readonly string[]): void {
-  if (topics.length === 0 || topics.some((topic) => topic === ''))
-    throw new ConfigurationError('kafkaSource topics: give at least one name, and none empty');
   if (new Set(topics).size !== topics.length)
     throw new ConfigurationError(`kafkaSource topics: ${topics.join(', ')} names one twice`);
   const { start, groupId } = options;

@@ -8,7 +8,7 @@ const PAGE = 'docs/reference/kafka.md';
 /** Interfaces of options, and the files they stand in. */
 const OPTIONS: readonly (readonly [string, string])[] = [
   ['KafkaConnectionOptions', 'connection-options.ts'],
-  ['Security', 'client/broker-connection.ts'],
+  ['Security', 'security.ts'],
   ['KafkaSourceOptions', 'kafka-source.ts'],
   ['KafkaSinkOptions', 'kafka-sink.ts'],
 ];

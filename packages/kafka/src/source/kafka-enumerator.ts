@@ -30,7 +30,7 @@ export interface KafkaEnumeratorOptions {
 /** To a reader: it has every partition known today that is meant for it. */
 export const ALL_ASSIGNED = 'all-assigned';
 
-/** To a reader of a bounded source: where each partition ends, for those restored without an end. */
+/** To a reader of a bounded source: where partitions end that were restored without an end. */
 export interface Stops {
   readonly kind: 'stops';
   /** By split id. */
