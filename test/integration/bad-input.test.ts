@@ -111,6 +111,20 @@ test('an argument that the job never reads is told, with the one that may be mea
   );
 });
 
+test('an option of weir behind the job file is told to stand before it', async () => {
+  const greeting = job('options-behind', (env) => {
+    env.fromCollection([1]).collect([]);
+  });
+  const { events } = await run(greeting, { args: { 'job-id': 'a'.repeat(32) } });
+  assert.deepEqual(
+    logged(events, 'warn').filter((text) => text.includes('argument')),
+    [
+      'the job does not read the argument --job-id; if it is meant for weir, write it before the ' +
+        'job file',
+    ],
+  );
+});
+
 test('a record that cannot cross to another thread is named with operator and field', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bad-'));
   try {

@@ -106,7 +106,8 @@ function isSameGraph(graph: StreamGraph, known: StreamGraph): boolean {
 
 /** Options of `weir run` without which the job would begin with empty state. */
 const RESTORING = ['s', 'fromSavepoint'];
-const OTHER_OPTIONS = /^(p|parallelism|n|allowNonRestoredState|cm|claimMode|fresh|append|D.*)$/;
+const OTHER_OPTIONS =
+  /^(p|parallelism|n|allowNonRestoredState|cm|claimMode|fresh|append|D.*|job-id|no-rest|config)$/;
 
 /**
  * An argument that nobody asked for is probably misspelt, or stands in the wrong place.
