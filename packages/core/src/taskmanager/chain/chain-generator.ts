@@ -10,6 +10,7 @@
  * other threads the same (`active-operator.ts`).
  */
 import { compile } from '../../base/generated-code.ts';
+import { emittedLate, failedBehind } from '../operators/function-contract.ts';
 import type { SinkOperator } from '../operators/sink.ts';
 import type { OperatorContext, StreamOperator } from '../operators/stream-operator.ts';
 import type { InlinedEdge, InlinedOperator, InlinedSourceOutput } from './inlined.ts';
@@ -84,9 +85,10 @@ export function generateEmitter(
   const handle = code.targets(targets, 'v', 't');
   return code.compile(`
 return function emit(v) {
+${code.refuseLate(owner)}
 let s = 0;
 const t = ${context}.timestamp;
-try { ${handle} } catch (error) { throw fail(error, s); }
+try { ${handle} } catch (error) { throw ${code.failedBehind(owner)}(fail(error, s)); }
 ${code.activate(owner)}
 };`) as (result: unknown) => void;
 }
@@ -153,6 +155,18 @@ class ChainCode {
     return `${this.constant(active.cells)}[0] = ${operator.node + 1};`;
   }
 
+  /** Returns at once from an `emit` that is called when its function has returned. */
+  refuseLate(owner: OperatorContext): string {
+    const { active, operator } = owner;
+    const late = this.constant(() => emittedLate(owner));
+    return `if (${this.constant(active.cells)}[0] !== ${operator.node + 1}) return ${late}();`;
+  }
+
+  /** Name of what every error goes through that an `emit` lets out. */
+  failedBehind(owner: OperatorContext): string {
+    return this.constant((error: unknown) => failedBehind(owner, error));
+  }
+
   /** Sets `t`, the event time of a record of a source. */
   time(
     operator: StreamOperator,
@@ -199,16 +213,20 @@ s = 0; if (typeof t !== 'number' || t !== t) ${to}.checkTime(t);`;
     switch (inlined.kind) {
       case 'map': {
         const result = this.#variable();
-        const call = `const ${result} = ${this.constant(inlined.fn)}.map(${value});`;
-        return `${this.#step(operator, 'map')} ${call} ${this.targets(next, result, timestamp)}`;
+        return `
+${this.#step(operator, 'map')} const ${result} = ${this.constant(inlined.fn)}.map(${value});
+if (${result} instanceof Promise) ${this.#check(operator, result, 'map')}
+${this.targets(next, result, timestamp)}`;
       }
       case 'filter': {
-        const test = `${this.constant(inlined.fn)}.filter(${value})`;
-        const then = this.targets(next, value, timestamp);
-        return `${this.#step(operator, 'filter')} if (${test}) { ${then} }`;
+        const result = this.#variable();
+        return `
+${this.#step(operator, 'filter')} const ${result} = ${this.constant(inlined.fn)}.filter(${value});
+if (typeof ${result} !== 'boolean') ${this.#check(operator, result, 'filter')}
+if (${result}) { ${this.targets(next, value, timestamp)} }`;
       }
       case 'flatMap':
-        return this.#flatMap({ operator, next }, inlined.fn, [value, timestamp]);
+        return this.#flatMap({ operator, next }, inlined, [value, timestamp]);
       case 'process':
         return this.#process(operator, inlined, [value, timestamp]);
       case 'keyedProcess': {
@@ -220,10 +238,12 @@ s = 0; ${this.constant(inlined.backend)}.setCurrentKey(${key});
 ${this.#process(operator, inlined, [value, timestamp])}`;
       }
       case 'sink': {
-        const element = this.constant(inlined.element);
+        const [element, result] = [this.constant(inlined.element), this.#variable()];
         return `
 ${element}.timestamp = ${timestamp};
-${this.#step(operator, 'write')} ${this.constant(inlined.writer)}.write(${value}, ${element});`;
+${this.#step(operator, 'write')}
+const ${result} = ${this.constant(inlined.writer)}.write(${value}, ${element});
+if (${result} !== undefined) ${this.#check(operator, result, 'write')}`;
       }
       case 'source':
         return '';
@@ -235,21 +255,24 @@ ${this.#step(operator, 'write')} ${this.constant(inlined.writer)}.write(${value}
     { fn, element }: { readonly fn: unknown; readonly element: object },
     [value, timestamp]: readonly [string, string],
   ): string {
-    const context = this.constant(element);
+    const [context, result] = [this.constant(element), this.#variable()];
     return `
 ${context}.timestamp = ${timestamp};
-${this.#step(operator, 'onElement')} ${this.constant(fn)}.onElement(${value}, ${context});`;
+${this.#step(operator, 'onElement')}
+const ${result} = ${this.constant(fn)}.onElement(${value}, ${context});
+if (${result} !== undefined) ${this.#check(operator, result, 'onElement')}`;
   }
 
   /** Results come from two places, so what follows is a function of its own. */
   #flatMap(
     { operator, next }: ChainedOperator,
-    fn: unknown,
+    { fn, checkIterable }: Extract<InlinedOperator, { kind: 'flatMap' }>,
     [value, timestamp]: readonly [string, string],
   ): string {
     const [time, follow, emit] = [this.#variable(), this.#variable(), this.#variable()];
     const [results, result] = [this.#variable(), this.#variable()];
     const handle = this.targets(next, 'v', 't');
+    const behind = this.failedBehind(operator.context);
     this.#hoisted.push(`
 let ${time} = NaN;
 const ${follow} = (v, t) => {
@@ -257,13 +280,18 @@ let s = 0;
 try { ${handle} } catch (error) { throw fail(error, s); }
 ${this.activate(operator.context)}
 };
-const ${emit} = (v) => ${follow}(v, ${time});`);
+const ${emit} = (v) => {
+${this.refuseLate(operator.context)}
+try { ${follow}(v, ${time}); } catch (error) { throw ${behind}(error); }
+};`);
     return `
 ${time} = ${timestamp};
 ${this.#step(operator, 'flatMap')}
 const ${results} = ${this.constant(fn)}.flatMap(${value}, ${emit});
-if (${results} !== undefined)
-for (const ${result} of ${results}) ${follow}(${result}, ${timestamp});`;
+if (${results} !== undefined) {
+if (!Array.isArray(${results})) ${this.constant(checkIterable)}(${results});
+for (const ${result} of ${results}) ${follow}(${result}, ${timestamp});
+}`;
   }
 
   #output(output: Output, value: string, timestamp: string): string {
@@ -291,6 +319,10 @@ else ${to}.emit(${channel}, ${value}, ${timestamp});`;
   #step(operator: StreamOperator, method: string): string {
     const step = this.#failures.push((error) => operator.failure(error, method)) - 1;
     return `s = ${step}; ${this.activate(operator.context)}`;
+  }
+
+  #check(operator: StreamOperator, result: string, method: string): string {
+    return `${this.constant(operator)}.checkResult(${result}, '${method}');`;
   }
 
   #variable(): string {

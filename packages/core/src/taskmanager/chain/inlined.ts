@@ -13,6 +13,8 @@ export type InlinedOperator =
   | { readonly kind: 'filter'; readonly fn: { filter(value: unknown): boolean } }
   | {
       readonly kind: 'flatMap';
+      /** Throws for a result that cannot be gone through. */
+      readonly checkIterable: (results: unknown) => void;
       readonly fn: {
         flatMap(value: unknown, emit: (result: unknown) => void): Iterable<unknown> | void;
       };

@@ -118,6 +118,11 @@ export class OperatorChain {
     return next;
   }
 
+  /** No key is current any more: a later callback must not meet that of another record. */
+  leaveKeys(): void {
+    for (const { context } of this.#keyed) context.keyed?.backend.clearCurrentKey();
+  }
+
   pausedFor(ms: number): void {
     for (const operator of this.operators) operator.pausedFor(ms);
   }

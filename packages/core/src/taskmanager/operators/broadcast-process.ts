@@ -63,7 +63,8 @@ export class BroadcastProcessOperator extends ProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
     try {
-      this.fn.onElement(value, this.element);
+      const result: unknown = this.fn.onElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement');
     } catch (error) {
       throw this.failure(error, 'onElement');
     }
@@ -72,7 +73,8 @@ export class BroadcastProcessOperator extends ProcessFunctionOperator<
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(timestamp);
     try {
-      this.fn.onBroadcastElement(value, this.element);
+      const result: unknown = this.fn.onBroadcastElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onBroadcastElement');
     } catch (error) {
       throw this.failure(error, 'onBroadcastElement');
     }
@@ -96,7 +98,8 @@ export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
     try {
-      this.fn.onElement(value, this.element);
+      const result: unknown = this.fn.onElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement');
     } catch (error) {
       throw this.failure(error, 'onElement');
     }
@@ -108,7 +111,8 @@ export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
     this.element.timestamp = timestamp;
     this.context.active.enter(this.context.operator.node);
     try {
-      this.fn.onBroadcastElement(value, this.element);
+      const result: unknown = this.fn.onBroadcastElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onBroadcastElement');
     } catch (error) {
       throw this.failure(error, 'onBroadcastElement');
     }

@@ -13,6 +13,7 @@ export class FilterOperator extends FunctionOperator<FilterFunction<unknown>> {
     this.context.active.enter(this.context.operator.node);
     try {
       accepted = this.fn.filter(value);
+      if (typeof accepted !== 'boolean') this.checkResult(accepted, 'filter');
     } catch (error) {
       throw this.failure(error, 'filter');
     }

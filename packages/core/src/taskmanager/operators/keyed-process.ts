@@ -30,7 +30,8 @@ export class KeyedProcessOperator extends KeyedProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
     try {
-      this.fn.onElement(value, this.element);
+      const result: unknown = this.fn.onElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement');
     } catch (error) {
       throw this.failure(error, 'onElement');
     }
@@ -49,7 +50,8 @@ export class KeyedCoProcessOperator extends KeyedProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
     try {
-      this.fn.onElement1(value, this.element);
+      const result: unknown = this.fn.onElement1(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement1');
     } catch (error) {
       throw this.failure(error, 'onElement1');
     }
@@ -58,7 +60,8 @@ export class KeyedCoProcessOperator extends KeyedProcessFunctionOperator<
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(value, timestamp, 1);
     try {
-      this.fn.onElement2(value, this.element);
+      const result: unknown = this.fn.onElement2(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement2');
     } catch (error) {
       throw this.failure(error, 'onElement2');
     }

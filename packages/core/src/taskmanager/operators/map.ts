@@ -13,6 +13,7 @@ export class MapOperator extends FunctionOperator<MapFunction<unknown, unknown>>
     this.context.active.enter(this.context.operator.node);
     try {
       result = this.fn.map(value);
+      if (result instanceof Promise) this.checkResult(result, 'map');
     } catch (error) {
       throw this.failure(error, 'map');
     }

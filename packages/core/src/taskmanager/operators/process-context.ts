@@ -14,6 +14,8 @@ import type { StateDeclaration, StateHandles } from '../../api/state.ts';
 import { createStateHandles } from '../../state/state-handles.ts';
 import { GraphValidationError } from '../../base/errors.ts';
 import { MIN_WATERMARK } from '../../base/records.ts';
+import type { Output } from '../chain/output.ts';
+import { emittedLate, failedBehind, isActive } from './function-contract.ts';
 import type { KeyedState } from './keyed-state.ts';
 import type { OperatorContext } from './stream-operator.ts';
 
@@ -53,8 +55,18 @@ export class ElementContext implements AnyContext {
   }
 
   #emit(result: unknown): void {
-    this.operator.output.collect(result, this.timestamp);
-    this.operator.active.enter(this.operator.operator.node);
+    this.#collect(this.operator.output, result);
+  }
+
+  #collect(output: Output, result: unknown): void {
+    const { operator } = this;
+    if (!isActive(operator)) return emittedLate(operator);
+    try {
+      output.collect(result, this.timestamp);
+    } catch (error) {
+      throw failedBehind(operator, error);
+    }
+    operator.active.enter(operator.operator.node);
   }
 
   output<X>(tag: OutputTag<X>, value: X): void {
@@ -63,8 +75,7 @@ export class ElementContext implements AnyContext {
         'output(tag, value): the tag is not one that outputTag(name) made',
       );
     }
-    this.operator.sideOutput(tag.id).collect(value, this.timestamp);
-    this.operator.active.enter(this.operator.operator.node);
+    this.#collect(this.operator.sideOutput(tag.id), value);
   }
 }
 

@@ -63,6 +63,7 @@ export abstract class KeyedProcessFunctionOperator<
   protected override fireTimer(timestamp: number, domain: 'event' | 'processing'): void {
     this.element.timestamp = timestamp;
     this.element.timeDomain = domain;
-    this.fn.onTimer?.(timestamp, this.element);
+    const result: unknown = this.fn.onTimer?.(timestamp, this.element);
+    if (result !== undefined) this.checkResult(result, 'onTimer');
   }
 }

@@ -20,16 +20,18 @@ export class ProcessOperator extends ProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
     try {
-      this.fn.onElement(value, this.element);
+      const result: unknown = this.fn.onElement(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement');
     } catch (error) {
       throw this.failure(error, 'onElement');
     }
   }
 
   override endOfInput(): void {
-    this.element.timestamp = Number.NaN;
+    this.enter(Number.NaN);
     try {
-      this.fn.onEndOfInput?.(this.element);
+      const result: unknown = this.fn.onEndOfInput?.(this.element);
+      if (result !== undefined) this.checkResult(result, 'onEndOfInput');
     } catch (error) {
       throw this.failure(error, 'onEndOfInput');
     }
@@ -47,7 +49,8 @@ export class CoProcessOperator extends ProcessFunctionOperator<
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
     try {
-      this.fn.onElement1(value, this.element);
+      const result: unknown = this.fn.onElement1(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement1');
     } catch (error) {
       throw this.failure(error, 'onElement1');
     }
@@ -56,7 +59,8 @@ export class CoProcessOperator extends ProcessFunctionOperator<
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(timestamp);
     try {
-      this.fn.onElement2(value, this.element);
+      const result: unknown = this.fn.onElement2(value, this.element);
+      if (result !== undefined) this.checkResult(result, 'onElement2');
     } catch (error) {
       throw this.failure(error, 'onElement2');
     }

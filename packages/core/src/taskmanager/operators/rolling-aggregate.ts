@@ -32,6 +32,7 @@ export class KeyedReduceOperator extends KeyedOperator<FunctionLifecycle> {
     let result: unknown;
     try {
       result = current === undefined ? value : this.#reduce(current, value);
+      if (result instanceof Promise) this.checkResult(result, 'reduce');
     } catch (error) {
       throw this.failure(error, 'reduce');
     }
@@ -57,8 +58,10 @@ export class KeyedAggregateOperator extends KeyedOperator<FunctionLifecycle> {
     let result: unknown;
     try {
       const next = this.#aggregate.add(value, this.#value.value);
+      if (next instanceof Promise) this.checkResult(next, 'aggregate');
       this.#value.update(next);
       result = this.#aggregate.getResult(next);
+      if (result instanceof Promise) this.checkResult(result, 'aggregate');
     } catch (error) {
       throw this.failure(error, 'aggregate');
     }

@@ -82,7 +82,8 @@ export class SinkOperator extends StreamOperator {
     this.#elementContext.timestamp = timestamp;
     this.context.active.enter(this.context.operator.node);
     try {
-      this.#opened().write(value, this.#elementContext);
+      const result: unknown = this.#opened().write(value, this.#elementContext);
+      if (result !== undefined) this.checkResult(result, 'write');
     } catch (error) {
       throw this.failure(error, 'write');
     }

@@ -21,6 +21,7 @@ import type { JobOperator } from '../../protocol/job-graph.ts';
 import type { InlinedOperator } from '../chain/inlined.ts';
 import type { Output } from '../chain/output.ts';
 import type { OperatorStateBackend } from '../../state/operator/operator-state-backend.ts';
+import { checkResult, describeOperator } from './function-contract.ts';
 import type { KeyedState } from './keyed-state.ts';
 import type { ActiveOperator } from './active-operator.ts';
 
@@ -125,9 +126,12 @@ export abstract class StreamOperator {
 
   /** `totals (KeyedProcess, orders.ts:14)`: for messages. */
   describe(): string {
-    const { uid, name, location } = this.context.operator;
-    const facts = location === null ? name : `${name}, ${location}`;
-    return uid === null ? facts : `"${uid}" (${facts})`;
+    return describeOperator(this.context.operator);
+  }
+
+  /** Refuses a promise; see there. For generated code too. */
+  checkResult(result: unknown, method: string): void {
+    checkResult(result, method, this.context.operator);
   }
 
   /** Event time of a record by the user's function, or else as the source knows it. */

@@ -95,15 +95,16 @@ export class Task {
 
   /** Does up to a batch of work. True when more can be done at once. */
   step(): boolean {
-    if (this.#phase !== 'running' && this.#phase !== 'ended' && this.#phase !== 'finishing')
-      return false;
+    if (!['running', 'ended', 'finishing'].includes(this.#phase)) return false;
+    const subtask = this.#requireSubtask();
     const { clock } = this.#environment;
     const recordsBefore = this.#counters.recordsIn;
     this.#slice.begin(clock.now());
     try {
       const more = this.#work() || this.#slice.wasCut;
+      subtask.chain.leaveKeys();
       const now = clock.now();
-      this.#bufferTimeout.flushIfDue(this.#requireSubtask().partitions, now);
+      this.#bufferTimeout.flushIfDue(subtask.partitions, now);
       this.#counters.busyMs += this.#slice.end(this.#counters.recordsIn - recordsBefore, now);
       return more;
     } catch (error) {
@@ -287,8 +288,7 @@ export class Task {
     if (this.#phase === 'ended') return this.#drainGate();
     if (this.#stop.isSuspended) return false;
     if (!this.#hasRoom()) return this.#blocked();
-    // First of all, since what is resumed may look for idleness.
-    this.#unblocked();
+    this.#unblocked(); // first of all, since what is resumed may look for idleness
     if (!subtask.chain.resume()) return this.#blocked();
     if (!subtask.chain.fireProcessingTimers()) return this.#blocked();
     this.#checkpoints?.runDeferred();
