@@ -95,6 +95,7 @@ const CELLS: readonly [
     'at-most-once',
   ],
   ['no replay, timers', sourceOf('none'), keyed(), sinkOf('plain'), EXACT, 'none'],
+  ['no replay, timers by key', sourceOf('none'), keyed(), sinkOf('idempotent'), EXACT, 'none'],
   ['no replay, plain', sourceOf('none'), map, sinkOf('plain'), EXACT, 'at-most-once'],
   ['mode at least once', replayable, map, sinkOf('two-phase-commit'), AT_LEAST, 'at-least-once'],
   ['stateless idempotent', replayable, map, sinkOf('idempotent'), AT_LEAST, 'exactly-once'],

@@ -228,9 +228,11 @@ function judge(ends: Ends, { checkpoints }: GuaranteeSettings): Verdict {
 }
 
 function judgeWithoutReplay({ source, sink, operators }: Ends): Verdict {
+  // What restored timers emit again is there twice; by key, too, since it may be another one.
+  const writesAtOnce = sink.write === 'plain' || sink.write === 'idempotent';
   const repeats =
     (sink.write === 'write-ahead-log' && sink.confirmation !== 'atomic') ||
-    (sink.write === 'plain' && operators.some((it) => it.hasTimers));
+    (writesAtOnce && operators.some((it) => it.hasTimers));
   return {
     level: repeats ? 'none' : 'at-most-once',
     weakest: `${source.name} cannot be read again${repeats ? `, and ${sink.name} may repeat` : ''}`,
