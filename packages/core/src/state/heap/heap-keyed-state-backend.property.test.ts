@@ -41,6 +41,9 @@ const KEYS: readonly KeyValue[] = [
   1,
   2,
   -7,
+  -(2 ** 31),
+  2 ** 31,
+  2 ** 53,
   1.5,
   3n,
   true,
@@ -52,7 +55,13 @@ const KEYS: readonly KeyValue[] = [
 ];
 const DAYS: readonly KeyValue[] = [1, 'monday', '\u0001t[', ['week', 2n]];
 
-const value = fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.record({ n: fc.nat() }));
+const value = fc.oneof(
+  fc.integer(),
+  fc.double(),
+  fc.string(),
+  fc.constantFrom(null, undefined, -0, 2 ** 53, 2n ** 70n, ''),
+  fc.record({ n: fc.nat() }),
+);
 const key = fc.constantFrom(...KEYS);
 const command = fc.oneof(
   fc.record({ type: fc.constant('update' as const), key, value }),

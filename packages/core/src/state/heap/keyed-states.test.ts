@@ -100,6 +100,20 @@ test('reading and clearing make no entry', () => {
   strictEqual(backend.keyCount, 0);
 });
 
+test('undefined without a default is no state, and with one it is a value', () => {
+  const { backend, state } = keyedSubtask({
+    since: valueState<number>(),
+    limit: valueState<number | undefined>({ default: 5 }),
+  });
+  const unset = undefined as unknown as number;
+  backend.setCurrentKey('a');
+  for (const since of [unset, 3, unset]) state.since.update(since);
+  strictEqual(backend.keyCount, 0);
+  state.limit.update(undefined);
+  strictEqual(state.limit.value, undefined);
+  strictEqual(backend.keyCount, 1);
+});
+
 test('without a current key, state refuses to be used and says where it may be', () => {
   const { backend, state } = keyedSubtask(DECLARATION);
   const expected = new RegExp(`keyed state of ${OPERATOR_NAME} was used while no key is current`);

@@ -58,7 +58,12 @@ export class HeapValueState<T> implements ValueState<T> {
     return value as ReadOnlyValue<T>;
   }
 
+  /** Without a default nobody could tell `undefined` from no state: then the key need not stay. */
   update(value: T | ReadOnlyValue<T>): void {
+    if (value === undefined && this.#default === undefined) {
+      this.clear();
+      return;
+    }
     look(this.#slot, value);
     this.#table.write(this.#index, this.#freeze ? deepFreeze(value) : value);
   }
