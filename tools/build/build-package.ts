@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { withCompiledImports, withCompiledUrls, withEmbedded } from './compiled-text.ts';
 import { entrySources, publishedManifest } from './manifest.ts';
 import { readmeOf } from './packages.ts';
@@ -48,6 +48,8 @@ export function buildPackage(source: SourcePackage, options: BuildOptions): void
   compile(source, options);
   for (const path of globSync('lib/**/*.{js,d.ts}', { cwd: dist }))
     rewrite(join(dist, path), (text) => finished(text, path.slice('lib/'.length), source));
+  for (const path of globSync('lib/**/*.js.map', { cwd: dist }))
+    rewrite(join(dist, path), (text) => withSourceInside(text, path));
   if ('bin' in source.manifest)
     cpSync(join(source.path, 'bin'), join(dist, 'bin'), { recursive: true });
   cpSync(join(root, 'LICENSE'), join(dist, 'LICENSE'));
@@ -121,6 +123,16 @@ function finished(text: string, path: string, { embeds }: SourcePackage): string
   for (const { manifest, folder } of embeds)
     result = withEmbedded(result, { path, name: manifest.name, folder });
   return result;
+}
+
+/**
+ * Traces name the source by a path inside the package, where the engine tells its own code from the
+ * user's, and not by that of the machine it was built on. The text is in the map.
+ */
+function withSourceInside(map: string, path: string): string {
+  const source = path.replace(/^lib/, 'src').replace(/\.js\.map$/, '.ts');
+  const parsed = JSON.parse(map) as Record<string, unknown>;
+  return JSON.stringify({ ...parsed, sources: [relative(dirname(path), source)] });
 }
 
 function rewrite(path: string, change: (text: string) => string): void {
