@@ -42,6 +42,13 @@ test('failed checkpoints are warnings with the reason', () => {
   assert.match(texts({ ...event, checkpointId: null })[0]!, /^warning: a checkpoint failed/);
 });
 
+test('a checkpoint that is given up because the job ends is no warning', () => {
+  const reason = 'CHECKPOINT_COORDINATOR_SUSPEND';
+  const event = { type: 'checkpointFailed', checkpointId: 5, reason, message: 'ends' } as const;
+  assert.deepEqual(texts(event), []);
+  assert.equal(texts(event, new RunProgress(0), true).length, 1);
+});
+
 test('log lines keep their level; those for debugging are shown when asked for', () => {
   const log = (level: 'debug' | 'info' | 'warn' | 'error'): RunEvent => ({
     type: 'log',

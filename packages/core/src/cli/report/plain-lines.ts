@@ -37,6 +37,8 @@ export function linesOf(event: RunEvent, progress: RunProgress, verbose: boolean
       return isBack ? [note('running again')] : [];
     }
     case 'checkpointFailed': {
+      // Given up because the job ends, by itself or by a stop: nothing that anybody must mend.
+      if (event.reason === 'CHECKPOINT_COORDINATOR_SUSPEND' && !verbose) return [];
       const which =
         event.checkpointId === null ? 'a checkpoint' : `checkpoint ${event.checkpointId}`;
       return [warning(`${which} failed: ${oneLine(event.message)} (${event.reason})`)];
