@@ -241,7 +241,7 @@ test('an operator is taken out of a job by its uid', async () => {
   assert.deepEqual(harness.extractOutputValues(), ['three', 'four']);
   assert.throws(
     () => OperatorHarness.ofJob(lengths, 'longer', { args: { over: 2 } }),
-    /has 0 operators "longer" between sources and sinks; it has "long", "lengths"/,
+    /has no operator "longer" between sources and sinks; it has "long", "lengths"/,
   );
 });
 

@@ -73,9 +73,10 @@ function nodeOf(graph: StreamGraph, { called }: OperatorSource): StreamNode {
     ({ uid, name }) => uid === called || (uid === null && name === called),
   );
   if (found[0] !== undefined && found.length === 1) return found[0];
+  const count = found.length === 0 ? 'no operator' : `${found.length} operators`;
   throw new GraphValidationError(
-    `OperatorHarness: job "${graph.jobName}" has ${found.length} operators "${called}" between ` +
-      `sources and sinks; it has ${names}`,
+    `OperatorHarness: job "${graph.jobName}" has ${count} "${called}" between sources and sinks; ` +
+      `it has ${names === '' ? 'none at all' : names}`,
   );
 }
 

@@ -27,25 +27,28 @@ export interface AmbientUse {
 /** Places remembered. */
 const PLACES_MAX = 12;
 
+const setRealTimeout = globalThis.setTimeout;
+
 /** Runs that share the globals come one after the other. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs with the time and the randomness of `ambient`; says where they were asked for. */
+/** What a run gave, where it asked for time or randomness, and where it set timers of its own. */
+export interface AmbientResult<T> {
+  readonly result: T;
+  readonly uses: readonly AmbientUse[];
+  readonly timers: readonly AmbientUse[];
+}
 
-export function withAmbient<T>(
-  ambient: Ambient,
-  run: () => Promise<T>,
-): Promise<{ readonly result: T; readonly uses: readonly AmbientUse[] }> {
+/** Runs with the time and the randomness of `ambient`; says where they were asked for. */
+export function withAmbient<T>(ambient: Ambient, run: () => Promise<T>): Promise<AmbientResult<T>> {
   const mine = last.then(() => runAlone(ambient, run));
   last = mine.catch(() => undefined);
   return mine;
 }
 
-async function runAlone<T>(
-  ambient: Ambient,
-  run: () => Promise<T>,
-): Promise<{ readonly result: T; readonly uses: readonly AmbientUse[] }> {
+async function runAlone<T>(ambient: Ambient, run: () => Promise<T>): Promise<AmbientResult<T>> {
   const log = new UseLog();
+  const timers = new UseLog();
   const restore = [
     replaced(globalThis, 'Date', simulatedDate(globalThis.Date, ambient, log)),
     replaced(
@@ -63,9 +66,10 @@ async function runAlone<T>(
       'randomUUID',
       log.noting('crypto.randomUUID()', () => uuid(ambient)),
     ),
+    ...TIMERS.map((name) => replaced(globalThis, name, refusedTimer(name, timers))),
   ];
   try {
-    return { result: await run(), uses: log.uses };
+    return { result: await run(), uses: log.uses, timers: timers.uses };
   } finally {
     for (const undo of restore.reverse()) undo();
   }
@@ -92,6 +96,38 @@ class UseLog {
     };
     return noted;
   }
+}
+
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate'] as const;
+
+/** Frames looked through for one of the engine. */
+const FRAMES_MAX = 50;
+const ENGINE_FRAME = /[\\/](?:@weir|packages)[\\/]core[\\/]/;
+
+/**
+ * A timer that a function of the job sets never fires: it would fire in real time, when the run is
+ * long over. One that something else sets meanwhile, such as another test, is a timer as ever.
+ */
+function refusedTimer(name: (typeof TIMERS)[number], log: UseLog): (...args: never[]) => unknown {
+  const real = globalThis[name] as (...args: never[]) => unknown;
+  const set = (...args: never[]): unknown => {
+    if (!isCalledByEngine(set)) return real(...args);
+    log.add(`${name}()`, set);
+    const timer = setRealTimeout(() => undefined, 0);
+    clearTimeout(timer);
+    return timer;
+  };
+  return set;
+}
+
+function isCalledByEngine(above: object): boolean {
+  const { stackTraceLimit } = Error;
+  const holder: { stack?: string } = {};
+  Error.stackTraceLimit = FRAMES_MAX;
+  Error.captureStackTrace(holder, above as () => void);
+  const { stack = '' } = holder;
+  Error.stackTraceLimit = stackTraceLimit;
+  return ENGINE_FRAME.test(stack);
 }
 
 function simulatedDate(real: DateConstructor, ambient: Ambient, log: UseLog): DateConstructor {
@@ -130,7 +166,11 @@ function uuid(ambient: Ambient): string {
 function placeAbove(above: object): string | null {
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, above as () => void);
-  const frame = holder.stack?.split('\n')[1] ?? '';
+  return placeIn(holder.stack?.split('\n')[1] ?? '');
+}
+
+/** `job.ts:14` of a line of a stack. */
+export function placeIn(frame: string): string | null {
   const match = /([^\s/\\(]+):(\d+):\d+\)?$/.exec(frame.trim());
   return match === null ? null : `${match[1]}:${match[2]}`;
 }

@@ -1,4 +1,5 @@
 /** Compares all sinks of a run with what they should hold. */
+import { ConfigurationError } from '@weir/core';
 import type { Sink, WriteMode } from '@weir/core';
 import { compareOutput, countRepeated } from './compare-outputs.ts';
 import type { Comparison, OutputDifference } from './compare-outputs.ts';
@@ -37,9 +38,16 @@ export function compareRun(
   actual: Outputs,
 ): readonly OutputDifference[] {
   return sinks.flatMap(({ key, comparison, view }) => {
+    const seen = (outputs: Outputs): readonly unknown[] => {
+      const result: unknown = view(outputs.get(key) ?? []);
+      if (Array.isArray(result)) return result;
+      throw new ConfigurationError(
+        `simulate: the view of the sink "${key}" returned ${String(result)}; it must return a list`,
+      );
+    };
     const difference = compareOutput(key, comparison, {
-      expected: view(expected.get(key) ?? []),
-      actual: view(actual.get(key) ?? []),
+      expected: seen(expected),
+      actual: seen(actual),
     });
     return difference === null ? [] : [difference];
   });

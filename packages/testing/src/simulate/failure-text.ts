@@ -18,6 +18,7 @@ const SUMMARIES: Readonly<Record<SimulationFinding, string>> = {
   'depends-on-order':
     'other results when records and watermarks come in another order, without any failure',
   'unexpected-result': 'other results than expected, without any failure',
+  'sets-timers': 'the job set timers of its own',
   'job-failed': 'the job failed',
   'job-not-finished': 'the job did not come to its end',
   engine: 'Weir broke a promise of its own',

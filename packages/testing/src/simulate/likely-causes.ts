@@ -36,6 +36,11 @@ const PROCESSING_TIME =
   'randomness that the simulation cannot see is another one in each run: use event time ' +
   '(ctx.timestamp)';
 
+const TIMER =
+  'such a timer is in no checkpoint, so that a failure loses it, and it fires between records, ' +
+  'where no key is current: register one with ctx.timerService, which a restart brings back; ' +
+  'what only waits for something outside belongs into what the test hands in';
+
 export function likelyCauses({ finding, outcome, uses, keepsState }: Evidence): readonly string[] {
   const clock = uses.length === 0 ? [] : [ambientCause(uses)];
   switch (finding) {
@@ -52,6 +57,8 @@ export function likelyCauses({ finding, outcome, uses, keepsState }: Evidence): 
     }
     case 'job-failed':
       return outcome !== null && outcome.plan.faults.length > 0 ? [CLOSURE] : [];
+    case 'sets-timers':
+      return [`${placesOf(uses)}: ${TIMER}`];
     case 'unexpected-result':
     case 'job-not-finished':
       return clock;
@@ -61,13 +68,17 @@ export function likelyCauses({ finding, outcome, uses, keepsState }: Evidence): 
 }
 
 function ambientCause(uses: readonly AmbientUse[]): string {
-  const places = uses.map(({ what, where }) => (where === null ? what : `${what} at ${where}`));
   const isTime = uses.some(({ what }) => !/random/i.test(what));
   const instead = isTime
     ? 'use the time of the record (ctx.timestamp) instead'
     : 'derive it from the record, such as from its id, instead';
   return (
-    `the job called ${places.join(', ')}: what comes of it is another value in each run, also ` +
+    `${placesOf(uses)}: what comes of it is another value in each run, also ` +
     `when the same record is handled again after a failure; ${instead}`
   );
+}
+
+function placesOf(uses: readonly AmbientUse[]): string {
+  const places = uses.map(({ what, where }) => (where === null ? what : `${what} at ${where}`));
+  return `the job called ${places.join(', ')}`;
 }

@@ -2,11 +2,13 @@
  * What happened in a run, in words of somebody who knows his job and not the engine: starts and
  * from where, complete checkpoints, faults, the end.
  */
+import type { ErrorInfo } from '@weir/core/internal/base/errors';
 import type { RunState } from '@weir/core/internal/jobmanager/run-state';
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import { ProtocolObserver } from '@weir/simulation/checks/protocol-observer';
 import type { Fault } from '@weir/simulation/faults/fault-plan';
 import type { World } from '@weir/simulation/world/world';
+import { placeIn } from './ambient.ts';
 import { faultWords } from './fault-words.ts';
 import type { Inputs } from './replace-ends.ts';
 
@@ -22,7 +24,10 @@ export class RunStory {
   /** By source and split, how far it was read by the attempt that reads it now. */
   readonly #read = new Map<string, number>();
   readonly #lines: Line[] = [];
+  /** Where a function of the job last threw, `job.ts:14`. */
+  thrownAt: string | null = null;
   #starts = 0;
+  #lastComplete = 0;
 
   constructor(world: World, inputs: Inputs) {
     this.#world = world;
@@ -49,12 +54,15 @@ export class RunStory {
 
   started(state: Extract<RunState, { type: 'run' }>): void {
     const checkpoint = state.initial?.metadata.checkpointId ?? 0;
-    const from = checkpoint === 0 ? 'from the beginning' : `from checkpoint ${checkpoint}`;
+    // A process that dies before it tells the tasks leaves a complete one that nobody heard of.
+    const isNews = checkpoint > this.#lastComplete ? ', which was complete just before' : '';
+    const from = checkpoint === 0 ? 'from the beginning' : `from checkpoint ${checkpoint}${isNews}`;
     const how = this.#starts++ === 0 ? 'started' : 'started again';
     this.add(`${how} with parallelism ${state.slotCount}, ${from}`);
   }
 
   checkpointCompleted(checkpointId: number): void {
+    this.#lastComplete = checkpointId;
     this.add(`checkpoint ${checkpointId} complete (${this.#progress()})`, true);
   }
 
@@ -70,9 +78,26 @@ export class RunStory {
   }
 
   #progress(): string {
+    if (this.#starts === 0) return 'before the job ran';
     const read = [...this.#read.values()].reduce((sum, next) => sum + next, 0);
     return `${read} of ${this.#recordCount} records read`;
   }
+}
+
+/** The error as the engine raised it: what a function of the job threw is no fault of it. */
+function withoutThrown(error: ErrorInfo): ErrorInfo {
+  const causes = error.kind === 'function' ? [] : error.causes.map(withoutThrown);
+  return { ...error, causes };
+}
+
+/** File and line of what a function of the job threw; `null` where nothing says so. */
+function thrownAt(error: ErrorInfo, isOfJob = false): string | null {
+  const [cause] = error.causes;
+  if (cause !== undefined) return thrownAt(cause, error.kind === 'function');
+  const frame = error.stack.split('\n').find((line) => line.trimStart().startsWith('at ')) ?? '';
+  return isOfJob && !frame.includes('(node:') && !frame.includes('at node:')
+    ? placeIn(frame)
+    : null;
 }
 
 class TellingObserver extends ProtocolObserver {
@@ -86,6 +111,11 @@ class TellingObserver extends ProtocolObserver {
   override runStarted(state: Extract<RunState, { type: 'run' }>): void {
     super.runStarted(state);
     this.#story.started(state);
+  }
+
+  override failed(epoch: number, error: ErrorInfo): void {
+    this.#story.thrownAt = thrownAt(error);
+    super.failed(epoch, withoutThrown(error));
   }
 
   override checkpointCompleted(epoch: number, checkpointId: number, directory: string): void {

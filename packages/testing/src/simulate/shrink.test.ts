@@ -12,6 +12,7 @@ const outcomeOf = (plan: RunPlan): RunOutcome => ({
   problem: null,
   outputs: new Map(),
   uses: [],
+  timers: [],
   kills: 0,
   completedCheckpoints: 0,
   restores: 0,

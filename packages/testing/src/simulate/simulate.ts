@@ -13,6 +13,7 @@ import type { Job } from '@weir/core';
 import { argumentWords } from '@weir/core/internal/api/job-arguments';
 import { seededRandom } from '@weir/core/internal/base/random';
 import { prepareJob } from '@weir/core/internal/jobmanager/prepare-run';
+import { checkOptions } from './check-options.ts';
 import { compareRun, repeatedIn, sinkFacts } from './compare-run.ts';
 import type { SinkFacts } from './compare-run.ts';
 import type { OutputDifference } from './compare-outputs.ts';
@@ -41,11 +42,12 @@ const OTHER_TIME_MS = 400 * 86_400_000 + 5 * 3_600_000 + 1_234_567;
  *
  * @returns what was run and compared, when every schedule gave what it should.
  * @throws SimulationError when a schedule gave other results, with the shortest one that did.
- * @throws ConfigurationError when `input`, `expect` or `view` does not fit the job.
+ * @throws ConfigurationError when an option is none, or does not fit the job.
  */
 export async function simulate(job: Job, options: SimulateOptions = {}): Promise<SimulationResult> {
   if (!isJob(job))
     throw new ConfigurationError('simulate: expected a job, the default export of its module');
+  checkOptions(options);
   const caller: { stack?: string } = {};
   Error.captureStackTrace(caller, simulate);
   const { stackTraceLimit } = Error;
@@ -122,6 +124,7 @@ class Simulation {
       signal?.throwIfAborted();
       const plan = drawPlan(one, (label) => seededRandom(one).derive(label), this.#limits);
       const outcome = await runOnce(this.#subject, plan);
+      this.#requireNoTimers(outcome);
       const wrong = this.#wrongWith(outcome);
       if (wrong !== null) throw await this.#failed(outcome, wrong);
       sums.kills += outcome.kills;
@@ -156,6 +159,7 @@ class Simulation {
     const first = parallelisms.includes(1) ? 1 : (parallelisms[0] ?? 1);
     const calm = await run(first);
     this.#expected = calm.outputs;
+    this.#requireNoTimers(calm);
     this.#requireNone(calm, 'job-failed');
     const later = await run(first, OTHER_TIME_MS);
     const wrong = this.#wrongWith(later);
@@ -172,6 +176,12 @@ class Simulation {
       this.#requireNone(calm, 'unexpected-result');
     }
     return calm;
+  }
+
+  /** They are in no checkpoint; and as they never fire here, nothing else would show them. */
+  #requireNoTimers(outcome: RunOutcome): void {
+    if (outcome.timers.length === 0) return;
+    throw this.#error('sets-timers', { problem: null, differences: [], outcome });
   }
 
   #requireNone(outcome: RunOutcome, finding: SimulationFinding): void {
@@ -229,7 +239,7 @@ class Simulation {
     const evidence: Evidence = {
       finding: real,
       outcome,
-      uses: outcome.uses,
+      uses: finding === 'sets-timers' ? outcome.timers : outcome.uses,
       keepsState: found.keepsState ?? false,
     };
     const failure = {

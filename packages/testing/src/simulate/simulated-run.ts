@@ -45,6 +45,8 @@ export interface RunOutcome {
   readonly problem: RunProblem | null;
   readonly outputs: ReadonlyMap<string, readonly unknown[]>;
   readonly uses: readonly AmbientUse[];
+  /** Where functions of the job set timers of their own, which never fire here. */
+  readonly timers: readonly AmbientUse[];
   readonly kills: number;
   readonly completedCheckpoints: number;
   readonly restores: number;
@@ -60,8 +62,8 @@ const WAITING_SHOWN = 8;
 
 export async function runOnce(subject: Subject, plan: RunPlan): Promise<RunOutcome> {
   const run = new SimulatedRun(subject, plan);
-  const { result, uses } = await withAmbient(run.ambient, () => run.run());
-  return { ...result, uses };
+  const { result, uses, timers } = await withAmbient(run.ambient, () => run.run());
+  return { ...result, uses, timers };
 }
 
 class SimulatedRun {
@@ -114,7 +116,7 @@ class SimulatedRun {
     };
   }
 
-  async run(): Promise<Omit<RunOutcome, 'uses'>> {
+  async run(): Promise<Omit<RunOutcome, 'uses' | 'timers'>> {
     const { faults, healAt } = this.#plan;
     injectFaults(faults, {
       machine: this.#machine,
@@ -155,7 +157,10 @@ class SimulatedRun {
     );
     const violation = world.violation?.message ?? null;
     if (violation !== null) return { kind: 'engine', message: violation };
-    const lastEnd = this.#supervisor.lastEnd?.message ?? '';
+    const { thrownAt } = this.#story;
+    const at = thrownAt === null ? '' : ` (${thrownAt})`;
+    const end = this.#supervisor.lastEnd?.message ?? '';
+    const lastEnd = end === '' ? '' : end + at;
     if (hasFailed()) return { kind: 'failed', message: lastEnd };
     if (how === 'over') return null;
     if (lastEnd !== '' && this.#supervisor.lastEnd?.status !== 'SUSPENDED')

@@ -7,6 +7,7 @@ import type { OutputDifference } from './compare-outputs.ts';
  * two runs of one schedule · `depends-on-parallelism`: other results at another parallelism,
  * without any failure · `depends-on-order`: the same, when records and watermarks come in another
  * order · `unexpected-result`: without failure, other results than `expect` says ·
+ * `sets-timers`: a function set a timer of its own, which no checkpoint holds ·
  * `job-failed`: the job failed and could not go on · `job-not-finished`: it did not come to its end
  * · `engine`: Weir broke a promise of its own.
  */
@@ -16,6 +17,7 @@ export type SimulationFinding =
   | 'depends-on-parallelism'
   | 'depends-on-order'
   | 'unexpected-result'
+  | 'sets-timers'
   | 'job-failed'
   | 'job-not-finished'
   | 'engine';
