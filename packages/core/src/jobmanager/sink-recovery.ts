@@ -7,7 +7,8 @@ import type { Sink } from '../api/sink.ts';
 import type { StreamGraph } from '../api/stream-graph.ts';
 import type { ConnectorEnvironment } from '../api/source.ts';
 import type { Attempt, ExecutionRef, JobId, OperatorId, SubtaskKey } from '../base/ids.ts';
-import { compareAttempts, subtaskKey } from '../base/ids.ts';
+import { assert } from '../base/assert.ts';
+import { isSameAttempt, subtaskKey } from '../base/ids.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { TaskRestore } from '../protocol/messages.ts';
 import type { OperatorListState } from '../api/state.ts';
@@ -46,7 +47,7 @@ export async function recoverSinks(
       await committer.recover({
         committables: await read(COMMITTABLES_STATE),
         writerStates: await read(WRITER_STATE),
-        attempt: lowestAttempt(mine),
+        attempt: attemptOf(mine),
         subtasks: mine.length === parallelism ? 'all' : mine.map((execution) => execution.subtask),
         allowOlder: options.allowOlder,
       });
@@ -115,8 +116,11 @@ export async function readItems(
   return values;
 }
 
-function lowestAttempt(executions: readonly ExecutionRef[]): Attempt {
-  return executions
-    .map((execution) => execution.attempt)
-    .reduce((lowest, attempt) => (compareAttempts(attempt, lowest) < 0 ? attempt : lowest));
+/** All executions of a wave carry its number, so every lower attempt of any of them is dead. */
+function attemptOf(executions: readonly ExecutionRef[]): Attempt {
+  const [first] = executions;
+  assert(first !== undefined, 'a wave has at least one execution');
+  const isOne = executions.every(({ attempt }) => isSameAttempt(attempt, first.attempt));
+  assert(isOne, 'executions that are deployed together have one attempt');
+  return first.attempt;
 }

@@ -184,6 +184,23 @@ test('other regions run on while one fails three times [I-83]', () => {
   assert.equal(fixture.state('b1'), 'RUNNING');
 });
 
+test('what is deployed together has one attempt, above all former ones: sinks end those', () => {
+  const fixture = new Fixture(threeRegions());
+  fixture.run();
+  fixture.report('b0', 'FAILED', lost);
+  fixture.restart();
+  fixture.report('b1', 'FAILED', lost);
+  fixture.restart();
+  const former = ['b0', 'b1'].map((name) => fixture.ref(name).attempt.counter);
+  assert.equal(new Set(former).size, 2, 'regions restart by themselves');
+  fixture.report('b0', 'FAILED', lost);
+  fixture.report('b1', 'FAILED', lost);
+  fixture.restart();
+  const counters = fixture.last('deploy').executions.map(({ attempt }) => attempt.counter);
+  assert.equal(new Set(counters).size, 1);
+  assert.ok(counters.every((counter) => counter > Math.max(...former)));
+});
+
 test('failures during a pending restart join it as one attempt [I-85]', () => {
   const fixture = new Fixture(threeRegions(), {
     restartStrategy: { type: 'fixed-delay', attempts: 1, delayMs: 50 },
