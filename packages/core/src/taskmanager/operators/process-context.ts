@@ -41,13 +41,19 @@ export class ElementContext implements AnyContext {
     this.operator = operator;
     this.state = state as never;
     const { output } = operator;
-    if (output.emitter === undefined) this.emit = (result) => this.#emit(result);
-    else
-      this.emit = (result) => {
-        // Made with the first result, when the chain is complete and open.
-        this.emit = output.emitter?.(this, operator) ?? this.emit;
-        this.emit(result);
-      };
+    const { emitter } = output;
+    if (emitter === undefined) {
+      this.emit = (result) => this.#emit(result);
+      return;
+    }
+    let made: ((result: unknown) => void) | null = null;
+    this.emit = (result) => {
+      // Made with the first result, when the chain is complete and open; once, though the function
+      // may have kept this one.
+      made ??= emitter(this, operator);
+      this.emit = made;
+      made(result);
+    };
   }
 
   get currentProcessingTime(): number {

@@ -63,6 +63,29 @@ test('results carry the timestamp of their record, those at the end none', () =>
   ]);
 });
 
+test('emit may be kept by the function: code for it is made once all the same', () => {
+  let makes = 0;
+  const results: unknown[] = [];
+  let kept: ((result: unknown) => void) | null = null;
+  const fn = {
+    onElement(value: unknown, context: { emit(result: unknown): void }) {
+      kept ??= context.emit.bind(context);
+      kept(value);
+    },
+  };
+  const { context } = operatorFixture();
+  const emitter = (): ((result: unknown) => void) => {
+    makes++;
+    return (result) => void results.push(result);
+  };
+  const output = { ...context.output, emitter };
+  const node = { spec: spec('process', { fn }) } as StreamNode;
+  const operator = createOperator(node, { ...context, output });
+  for (const value of [1, 2, 3]) operator.processElement(value, Number.NaN);
+  assert.deepEqual(results, [1, 2, 3]);
+  assert.equal(makes, 1);
+});
+
 test('a tag that outputTag did not make is refused', () => {
   const { operator, fixture } = made(
     spec('process', {
