@@ -2,75 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProcessContext } from '../../api/functions.ts';
-import type { OperatorSpec, StreamNode } from '../../api/stream-graph.ts';
-import { messageOf } from '../../base/errors.ts';
-import type { OperatorId, VertexId } from '../../base/ids.ts';
-import type { JobEdge, JobOperator, JobVertex } from '../../protocol/job-graph.ts';
-import { createOperator } from '../operators/create-operator.ts';
-import { operatorFixture, recordingOutput } from '../operators/operator-fixture.ts';
-import type { Emitted } from '../operators/operator-fixture.ts';
-import { OperatorChain } from './operator-chain.ts';
-
-interface TestChain {
-  readonly chain: OperatorChain;
-  readonly emitted: Emitted[];
-  /** What the task was failed with. */
-  readonly failures: string[];
-  /** What was thrown, if anything. */
-  readonly run: (values: readonly unknown[]) => string | null;
-  /** Between two steps of the task. */
-  readonly rest: () => void;
-}
+import type { OperatorSpec } from '../../api/stream-graph.ts';
+import { chainOf as anyChainOf, inARow } from './chain-fixture.ts';
+import type { TestChain } from './chain-fixture.ts';
 
 type Emits = ProcessContext<unknown, {}>;
 
 const HAS_TAG = { id: 'side' };
 
-async function chainOf(isGenerated: boolean, specs: readonly OperatorSpec[]): Promise<TestChain> {
-  const emitted: Emitted[] = [];
-  const failures: string[] = [];
-  const operators = specs.map((spec, index): JobOperator => ({
-    operatorId: `${index}`.padStart(32, '0') as OperatorId,
-    node: index,
-    type: spec.type,
-    name: spec.type,
-    uid: null,
-    stateful: false,
-    location: `job.ts:${index + 1}`,
-    chainedTo: index + 1 < specs.length ? [{ operator: index + 1, sideOutput: null }] : [],
-  }));
-  const edge = { index: 0, sourceOperator: specs.length - 1, sideOutput: null };
-  const { active } = operatorFixture().context;
-  const chain = new OperatorChain({
-    vertex: { id: 'v' as VertexId, name: 'v', operators } as unknown as JobVertex,
-    edges: [{ edge: edge as JobEdge, output: recordingOutput(emitted) }],
-    isGenerated,
-    make: (index, output, sideOutput) => {
-      const node = { spec: specs[index], keySelectors: [(value: unknown) => value] };
-      const { context } = operatorFixture({
-        operator: operators[index] as JobOperator,
-        sideOutput,
-        keySelectors: [(value) => value as number],
-        active,
-        fail: (error) => void failures.push(messageOf(error)),
-      });
-      return createOperator(node as unknown as StreamNode, { ...context, output });
-    },
-  });
-  for (const operator of chain.operators) await operator.open();
-  const run = (values: readonly unknown[]): string | null => {
-    try {
-      chain.runOf(0)(values, null, 0, values.length);
-      return null;
-    } catch (error) {
-      return messageOf(error);
-    }
-  };
-  const rest = (): void => {
-    chain.leaveKeys();
-    active.tick();
-  };
-  return { chain, emitted, failures, run, rest };
+function chainOf(isGenerated: boolean, specs: readonly OperatorSpec[]): Promise<TestChain> {
+  return anyChainOf(isGenerated, inARow(specs));
 }
 
 const WAYS = [

@@ -15,16 +15,21 @@ export class FlatMapOperator extends FunctionOperator<FlatMapFunction<unknown, u
     this.#emit = (result) => {
       if (!isActive(context)) return emittedLate(context);
       try {
-        context.output.collect(result, this.#timestamp);
+        this.#follow(result);
       } catch (error) {
         throw failedBehind(context, error);
       }
-      context.active.enter(context.operator.node);
     };
   }
 
   override inlined(): InlinedOperator {
     return { kind: 'flatMap', fn: this.fn, checkIterable: (it) => this.checkIterable(it) };
+  }
+
+  #follow(result: unknown): void {
+    const { output, active, operator } = this.context;
+    output.collect(result, this.#timestamp);
+    active.enter(operator.node);
   }
 
   /** Throws for what cannot be gone through. Also for generated code. */
@@ -46,7 +51,7 @@ export class FlatMapOperator extends FunctionOperator<FlatMapFunction<unknown, u
       const results = this.fn.flatMap(value, this.#emit);
       if (results === undefined) return;
       if (!isIterable(results)) this.checkIterable(results);
-      for (const result of results) this.#emit(result);
+      for (const result of results) this.#follow(result);
     } catch (error) {
       throw this.failure(error, 'flatMap');
     }
