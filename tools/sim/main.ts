@@ -1,26 +1,4 @@
-/**
- * `npm run sim`: runs schedules of the simulation and reports what they found.
- *
- *   --list                     the scenarios: ways to draw a schedule
- *   --scenario NAME            default: random
- *   --seeds N [--first S]      N schedules, from seed S on
- *     [--fresh]                from a seed that this commit begins with
- *     [--seconds N]            begin none after so long
- *   --seed N [--trace]         one schedule, with all that happened
- *   --seed N --shrink          its failure with as few faults as it needs
- *   --seed N --every-event     once for each of its events, with a fault there
- *     [--fault TYPE]           kill (default), powerFailure, killSlot, suspend, …
- *   --exhaustive               all choices of a small world, within bounds
- *     [--deaths N]             of process, machine or thread in one world; default 1
- *     [--deviations N]         messages late or early, answers lost; default 1
- *     [--worlds N]             stop after so many
- *     [--world NAME]           small (default), suspend-claim, drain-no-claim, …
- *   --bugs [--seeds N]         how many of N seeds find each planted bug
- *     [--only TEXT]            of those with this in their name
- *     [--quick]                each only until a seed has found it
- *   --threads N                default 2
- */
-import { parseArgs } from 'node:util';
+/** `npm run sim`: see the help text in `sim-options.ts`. */
 import { PLANTED_BUGS } from '../../packages/simulation/src/bugs/planted-bugs.ts';
 import type { Fault } from '../../packages/simulation/src/faults/fault-plan.ts';
 import type { Batch, BatchResult } from '../../packages/simulation/src/scenarios/batch.ts';
@@ -33,43 +11,21 @@ import { runSchedule } from '../../packages/simulation/src/scenarios/simulate.ts
 import type { ScheduleResult } from '../../packages/simulation/src/scenarios/simulate.ts';
 import { runBatches } from './pool.ts';
 import { freshSeed, runSeeds } from './run-seeds.ts';
+import { HELP, parseSimOptions, UsageError } from './sim-options.ts';
+import type { SimOptions } from './sim-options.ts';
 
 const BATCH = 50;
 /** A bug is left after the batch that found it. */
 const QUICK_BATCH = 5;
 const MESSAGE_MAX = 600;
 
-const { values } = parseArgs({
-  options: {
-    list: { type: 'boolean', default: false },
-    scenario: { type: 'string', default: 'random' },
-    seeds: { type: 'string' },
-    first: { type: 'string', default: '1' },
-    fresh: { type: 'boolean', default: false },
-    seconds: { type: 'string' },
-    seed: { type: 'string' },
-    threads: { type: 'string', default: '2' },
-    trace: { type: 'boolean', default: false },
-    shrink: { type: 'boolean', default: false },
-    'every-event': { type: 'boolean', default: false },
-    fault: { type: 'string', default: 'kill' },
-    exhaustive: { type: 'boolean', default: false },
-    deaths: { type: 'string', default: '1' },
-    deviations: { type: 'string', default: '1' },
-    worlds: { type: 'string' },
-    world: { type: 'string', default: 'small' },
-    bugs: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    quick: { type: 'boolean', default: false },
-  },
-});
-
-function batches(first: number, count: number, bug: string | null): readonly Batch[] {
+function batches(options: SimOptions, first: number, bug: string | null): readonly Batch[] {
+  const { seeds: count, scenario, isQuick } = options;
   const result: Batch[] = [];
-  const size = values.quick ? QUICK_BATCH : BATCH;
+  const size = isQuick ? QUICK_BATCH : BATCH;
   for (let at = first; at < first + count; at += size)
     result.push({
-      scenario: values.scenario,
+      scenario,
       first: at,
       count: Math.min(size, first + count - at),
       bug,
@@ -77,24 +33,25 @@ function batches(first: number, count: number, bug: string | null): readonly Bat
   return result;
 }
 
-function show(result: ScheduleResult): void {
+function show(result: ScheduleResult, scenario: string): void {
   const { job, faults, sequences, parallelisms } = result.plan;
   console.log(result.trace.join('\n'));
   console.log(`job: ${JSON.stringify(job)}`);
   console.log(`parallelism: ${parallelisms.join(', then ')}`);
   console.log(`faults: ${JSON.stringify(faults)}`);
   for (const sequence of sequences) console.log(`at its moment: ${JSON.stringify(sequence)}`);
-  console.log(`${values.scenario}, seed ${result.seed}: ${result.failure ?? 'no failure'}`);
+  console.log(`${scenario}, seed ${result.seed}: ${result.failure ?? 'no failure'}`);
 }
 
-async function runBugs(first: number, count: number): Promise<number> {
+async function runBugs(options: SimOptions, first: number): Promise<number> {
+  const { seeds: count, only, isQuick, threads } = options;
   const found = new Map<string, { batches: number; readonly seeds: number[] }>();
-  const each = batches(first, count, null).length;
-  const names = PLANTED_BUGS.map(({ name }) => name).filter((name) => name.includes(values.only));
-  const all = names.flatMap((name) => batches(first, count, name));
+  const each = batches(options, first, null).length;
+  const names = PLANTED_BUGS.map(({ name }) => name).filter((name) => name.includes(only));
+  const all = names.flatMap((name) => batches(options, first, name));
   let missed = 0;
   const isFound = ({ bug }: Batch): boolean =>
-    values.quick && (found.get(bug ?? '')?.seeds.length ?? 0) > 0;
+    isQuick && (found.get(bug ?? '')?.seeds.length ?? 0) > 0;
   const done = ({ bug }: Batch, { failures }: BatchResult): void => {
     const name = bug ?? '';
     const entry = found.get(name) ?? { batches: 0, seeds: [] };
@@ -102,33 +59,33 @@ async function runBugs(first: number, count: number): Promise<number> {
     const wasFound = entry.seeds.length > 0;
     entry.seeds.push(...failures.map(({ seed }) => seed));
     entry.batches++;
-    const isOver = values.quick ? entry.seeds.length > 0 && !wasFound : false;
+    const isOver = isQuick ? entry.seeds.length > 0 && !wasFound : false;
     if (entry.batches < each && !isOver) return;
-    if (wasFound && values.quick) return;
+    if (wasFound && isQuick) return;
     if (entry.seeds.length === 0) missed++;
     const earliest = entry.seeds.length === 0 ? '-' : Math.min(...entry.seeds) - first + 1;
-    const times = values.quick ? '' : `${entry.seeds.length} of ${count}, `;
+    const times = isQuick ? '' : `${entry.seeds.length} of ${count}, `;
     console.log(`${name.padEnd(62)} ${times}first ${earliest}`);
   };
-  await runBatches(all, Number(values.threads), { done, isOver: isFound });
+  await runBatches(all, threads, { done, isOver: isFound });
   console.log(`${names.length} planted bugs, ${missed} not found`);
   return missed;
 }
 
-async function runEveryEvent(seed: number): Promise<number> {
-  const faults = [{ type: values.fault, at: 0, slot: 0, forMs: 300, looksDead: true } as Fault];
-  const scenario = scenarioNamed(values.scenario);
+async function runEveryEvent({ seed, fault, scenario: name }: SimOptions): Promise<number> {
+  const faults = [{ type: fault, at: 0, slot: 0, forMs: 300, looksDead: true } as Fault];
+  const scenario = scenarioNamed(name);
   const { events, failures } = await faultAtEveryEvent({ scenario, seed, faults });
   for (const { event, message } of failures)
-    console.log(`${values.fault} at event ${event}: ${message.slice(0, MESSAGE_MAX)}`);
+    console.log(`${fault} at event ${event}: ${message.slice(0, MESSAGE_MAX)}`);
   console.log(
-    `${values.scenario}, seed ${seed}: ${values.fault} at each of ${events} events, ` +
-      `${failures.length} failures`,
+    `${name}, seed ${seed}: ${fault} at each of ${events} events, ${failures.length} failures`,
   );
   return failures.length;
 }
 
-async function runExhaustive(): Promise<number> {
+async function runExhaustive(options: SimOptions): Promise<number> {
+  const { world, deaths, deviations, worlds: worldsMax } = options;
   const startedAt = performance.now();
   const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(0);
   const faults: readonly Fault[] = [
@@ -136,53 +93,68 @@ async function runExhaustive(): Promise<number> {
     { type: 'powerFailure', at: 0 },
     { type: 'killSlot', at: 0, slot: 0 },
   ];
-  const plan = SMALL_WORLDS[values.world];
-  if (plan === undefined) throw new Error(`no world: ${Object.keys(SMALL_WORLDS).join(', ')}`);
+  const plan = SMALL_WORLDS[world];
+  if (plan === undefined) throw new UsageError(`no world is called ${world}`);
   const result = await explore({
     plan,
-    bounds: { crashes: Number(values.deaths), deviations: Number(values.deviations), faults },
-    worldsMax: Number(values.worlds ?? Infinity),
+    bounds: { crashes: deaths, deviations, faults },
+    worldsMax,
     progress: (worlds) => console.log(`${worlds} worlds in ${seconds()} s`),
   });
   for (const { unusual, message, trace } of result.failures)
     console.log(`${trace.join('\n')}\nchoices ${unusual.join(' ')}: ${message}`);
   console.log(
-    `${values.world}: ${result.worlds} worlds of ` +
+    `${world}: ${result.worlds} worlds of ` +
       `${(result.events / result.worlds).toFixed(0)} events and up to ` +
-      `${result.choicesMax} choices, with ${values.deaths} deaths and ${values.deviations} ` +
+      `${result.choicesMax} choices, with ${deaths} deaths and ${deviations} ` +
       `deviations at most, in ${seconds()} s; ${result.isComplete ? 'all' : 'not all'} tried; ` +
       `${result.failures.length} failures`,
   );
   return result.failures.length;
 }
 
-async function runOne(seed: number): Promise<number> {
-  const options = {
-    seed,
-    scenario: scenarioNamed(values.scenario),
-    keepsTrace: values.trace,
-  };
-  const result = await (values.shrink ? shrink(options) : runSchedule(options));
-  if (result === null) console.log(`seed ${seed} does not fail`);
-  else show(result);
-  return (result?.failure ?? null) === null ? 0 : 1;
-}
-
-async function main(): Promise<number> {
-  if (values.list) {
-    for (const { name, about } of SCENARIOS) console.log(`${name.padEnd(36)} ${about}`);
-    return 0;
+async function runOne(options: SimOptions): Promise<number> {
+  const { seed, how, bug } = options;
+  const planted = PLANTED_BUGS.find(({ name }) => name === bug);
+  const remove = planted?.plant();
+  const scenario = planted?.scenario ?? options.scenario;
+  try {
+    if (how === 'every-event') return await runEveryEvent({ ...options, scenario });
+    const run = { seed, scenario: scenarioNamed(scenario), keepsTrace: how === 'trace' };
+    const result = await (how === 'shrink' ? shrink(run) : runSchedule(run));
+    if (result === null) console.log(`${scenario}, seed ${seed} does not fail`);
+    else show(result, scenario);
+    return (result?.failure ?? null) === null ? 0 : 1;
+  } finally {
+    remove?.();
   }
-  const count = Number(values.seeds ?? (values.bugs ? 500 : 100));
-  if (values.exhaustive) return runExhaustive();
-  const first = values.fresh ? freshSeed() : Number(values.first);
-  if (values.bugs) return runBugs(first, count);
-  if (values.seed === undefined)
-    return runSeeds(batches(first, count, null), {
-      threads: Number(values.threads),
-      seconds: Number(values.seconds ?? Infinity),
-    });
-  return values['every-event'] ? runEveryEvent(Number(values.seed)) : runOne(Number(values.seed));
 }
 
-process.exitCode = (await main()) === 0 ? 0 : 1;
+async function main(options: SimOptions): Promise<number> {
+  const { mode, seconds, threads } = options;
+  const first = options.isFresh ? freshSeed() : options.first;
+  switch (mode) {
+    case 'help':
+      console.log(HELP);
+      return 0;
+    case 'list':
+      for (const { name, about } of SCENARIOS) console.log(`${name.padEnd(36)} ${about}`);
+      return 0;
+    case 'exhaustive':
+      return runExhaustive(options);
+    case 'bugs':
+      return runBugs(options, first);
+    case 'seed':
+      return runOne(options);
+    case 'seeds':
+      return runSeeds(batches(options, first, null), { threads, seconds });
+  }
+}
+
+try {
+  process.exitCode = (await main(parseSimOptions(process.argv.slice(2)))) === 0 ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`npm run sim: ${error.message}\nnpm run sim -- --help shows all options`);
+  process.exitCode = 2;
+}

@@ -39,10 +39,21 @@ export async function runSeeds(
       `${sums['schedules']} schedules in ${secondsNow().toFixed(0)} s, ${failures.length} failures`,
     );
   };
-  await runBatches(batches, threads, { done, isOver: () => secondsNow() > seconds });
+  let isStopped = false;
+  const stop = (): void => {
+    isStopped = true;
+    console.log('stops when the schedules under way are done; Ctrl-C again: at once');
+  };
+  process.once('SIGINT', stop);
+  await runBatches(batches, threads, {
+    done,
+    isOver: () => isStopped || secondsNow() > seconds,
+  });
+  process.off('SIGINT', stop);
   console.log(summary(batches, { sums, failures, seconds: secondsNow(), threads }));
   for (const failure of failures.slice(0, REPORTED_MAX)) await report(failure);
-  return failures.length;
+  // What was asked for was not done.
+  return failures.length + (isStopped ? 1 : 0);
 }
 
 interface Sums {
@@ -55,7 +66,7 @@ interface Sums {
 function summary(batches: readonly Batch[], { sums, failures, seconds, threads }: Sums): string {
   const of = (name: string): number => sums[name] ?? 0;
   const count = of('schedules');
-  const each = (name: string): string => (of(name) / count).toFixed(1);
+  const each = (name: string): string => (of(name) / Math.max(1, count)).toFixed(1);
   const { scenario = '', first = 0 } = batches[0] ?? {};
   const { user, system } = process.cpuUsage();
   const lines = [
