@@ -23,6 +23,9 @@ const SYNCHRONOUS = [
   'onBroadcastElement',
   'onTimer',
   'onEndOfInput',
+  'createAccumulator',
+  'add',
+  'getResult',
 ];
 const LIFECYCLE = ['open', 'close'];
 
@@ -45,7 +48,7 @@ export function functionObject<F>(at: CallSite, given: unknown, method: string):
     return given as F;
   }
   refuseClass(at, given);
-  refuseAsync(at, given, 'the function');
+  refuseDelay(at, given, 'the function', method === 'flatMap');
   return { [method]: given } as F;
 }
 
@@ -53,7 +56,7 @@ export function functionObject<F>(at: CallSite, given: unknown, method: string):
 export function requireFunction(at: CallSite, given: unknown, what: string): void {
   if (typeof given !== 'function') throw graphError(at, `expected ${what}, got ${describe(given)}`);
   refuseClass(at, given);
-  refuseAsync(at, given, what);
+  refuseDelay(at, given, what);
 }
 
 /** An object with the methods an operator cannot do without. */
@@ -75,7 +78,7 @@ export function requireMethods(
     if (method === undefined) continue;
     if (typeof method !== 'function')
       throw graphError(at, `${name} must be a method, but is ${describe(method)}`);
-    if (SYNCHRONOUS.includes(name)) refuseAsync(at, method, name);
+    if (SYNCHRONOUS.includes(name)) refuseDelay(at, method, name, name === 'flatMap');
   }
 }
 
@@ -112,6 +115,7 @@ function checkOneState(at: CallSite, name: string, state: unknown, keyed: boolea
     case 'map':
     case 'reducing':
     case 'aggregating':
+      refuseDelayIn(at, name, state as StateDescriptor);
       if (keyed) return;
       throw graphError(at, `state ${name} belongs to a key: call keyBy before ${at.operator}`);
     case null:
@@ -119,6 +123,15 @@ function checkOneState(at: CallSite, name: string, state: unknown, keyed: boolea
         at,
         `state ${name} must be made by a function such as valueState(), but is ${describe(state)}`,
       );
+  }
+}
+
+/** Of the functions that a state is declared with. */
+function refuseDelayIn(at: CallSite, name: string, state: StateDescriptor): void {
+  const holder = state.kind === 'aggregating' ? state.aggregate : state;
+  for (const method of ['default', 'reduce', 'createAccumulator', 'add', 'getResult']) {
+    const given = (holder as unknown as Record<string, unknown>)[method];
+    if (typeof given === 'function') refuseDelay(at, given, `${method} of state ${name}`);
   }
 }
 
@@ -133,11 +146,19 @@ function refuseClass(at: CallSite, given: Function): void {
     throw graphError(at, `got the class ${given.name}: give an instance, new ${given.name}(…)`);
 }
 
-function refuseAsync(at: CallSite, given: Function, what: string): void {
-  if (given.constructor.name.startsWith('Async'))
+/** Such a function returns before it has done its work, or any of it. */
+function refuseDelay(at: CallSite, given: Function, what: string, mayYield = false): void {
+  const kind = given.constructor?.name ?? '';
+  if (kind.startsWith('Async'))
     throw graphError(
       at,
       `${what} must not be async: records are handled synchronously; only open and close may wait`,
+    );
+  if (kind === 'GeneratorFunction' && !mayYield)
+    throw graphError(
+      at,
+      `${what} must not be a generator: to call it runs nothing of its body; only flatMap may ` +
+        'return something to go through',
     );
 }
 

@@ -4,7 +4,13 @@ import { GraphValidationError } from '../../base/errors.ts';
 import { buildStreamGraph } from '../build-stream-graph.ts';
 import { job } from '../job.ts';
 import type { Sink } from '../sink.ts';
-import { broadcastState, operatorListState, valueState } from '../state-descriptors.ts';
+import {
+  aggregatingState,
+  broadcastState,
+  operatorListState,
+  reducingState,
+  valueState,
+} from '../state-descriptors.ts';
 import type { StreamExecutionEnvironment } from '../stream-execution-environment.ts';
 import type { StreamGraph, StreamNode } from '../stream-graph.ts';
 import { outputTag } from '../type-markers.ts';
@@ -322,6 +328,37 @@ test('a class instead of an instance, and async methods, are pointed out', () =>
     /onTimer must be a method, but is a number/,
   );
   graphOf(process({ onElement: () => undefined, open: async () => undefined }));
+});
+
+test('a function that would return before its work is done is refused', () => {
+  const process = (fn: object) => (env: Env) =>
+    void env
+      .fromCollection([1])
+      .keyBy(identity)
+      .process({ onElement: () => undefined, ...fn });
+  const state = (total: unknown) => process({ state: { total } });
+  const keyed = (env: Env) => env.fromCollection([1]).keyBy(identity);
+  const sum = { createAccumulator: () => 0, add: () => 0, getResult: () => 0 };
+  const generator = function* (): Generator<number> {
+    yield 1;
+  };
+  const later = async (): Promise<number> => 1;
+  const refused: readonly ((env: Env) => void)[] = [
+    (env) => env.fromCollection([1]).map(generator),
+    (env) => env.fromCollection([1]).filter({ filter: generator } as never),
+    (env) => env.fromCollection([1]).forEach(generator),
+    (env) => env.fromCollection([1]).flatMap(later as never),
+    (env) => keyed(env).reduce(later as never),
+    (env) => keyed(env).aggregate({ ...sum, add: later }),
+    process({ onElement: generator }),
+    process({ onTimer: generator }),
+    state(reducingState(later as never)),
+    state(aggregatingState({ ...sum, getResult: later })),
+    state(valueState({ default: later as never })),
+  ];
+  for (const build of refused) assert.match(refusal(build), /must not be (async|a generator): /);
+  graphOf((env) => void env.fromCollection([1]).flatMap(generator));
+  graphOf((env) => void env.fromCollection([1]).flatMap({ flatMap: generator }));
 });
 
 test('states are checked by name and kind', () => {
