@@ -1,6 +1,9 @@
 /** What users get wrong, and what goes wrong around them: each has one clear end. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { datagen, job, sequence } from '@weir/core';
 import type { ConfigSettings, Job } from '@weir/core';
 import { postgresSink } from '../../packages/postgres/src/index.ts';
@@ -35,6 +38,25 @@ async function table(server: PostgresServer, columns = 'id bigint primary key'):
   return name;
 }
 
+/** What `weir explain` says of a job that writes into the database. */
+async function explain(parallelism: string, database: string): Promise<string> {
+  const file = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+    file('packages/core/bin/weir.js'),
+    'explain',
+    '-p',
+    parallelism,
+    file('examples/postgres-running-totals.ts'),
+    '--orders',
+    'none',
+    '--database',
+    database,
+    '--table',
+    'totals',
+  ]);
+  return stdout + stderr;
+}
+
 /** Runs once, without restarts, and gives the error. */
 async function failureOf(inserting: Job): Promise<Error> {
   const config: ConfigSettings = { 'restart-strategy.type': 'none' };
@@ -64,6 +86,11 @@ ownServerTest(
     await server.psql('create table numbers (id bigint primary key)');
     const error = await failureOf(insertJob({ connection: server.url }));
     assert.match(error.message, /= 0; this sink needs 2 \(2 for each of 1 subtasks\)\. Set/);
+    const explained = await explain('3', server.url);
+    assert.match(
+      explained,
+      /needs 6 \(2 for each of 3 subtasks\).*to at least 6 in postgresql\.conf/,
+    );
   },
 );
 
@@ -126,7 +153,10 @@ postgresTest('a column that is dropped in mid-run ends the job by name', async (
 postgresTest('a key that is there ends the job at the third time, naming it', async (server) => {
   const name = await table(server);
   await server.psql(`insert into ${name} values (50)`);
-  const error: unknown = await run(insertJob({ connection: server.url, table: name })).then(
+  // None completes before the row at fault.
+  const config: ConfigSettings = { 'execution.checkpointing.interval': 60_000 };
+  const inserting = insertJob({ connection: server.url, table: name });
+  const error: unknown = await run(inserting, { config }).then(
     () => null,
     (failure: unknown) => failure,
   );

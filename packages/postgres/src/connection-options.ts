@@ -29,7 +29,11 @@ export interface PostgresConnectionOptions {
 export type OpenDatabase = (
   environment: Pick<ConnectorEnvironment, 'clock'>,
   applicationName: string,
+  /** One try within a few seconds, for a question; default: as the options say. */
+  tries?: 'once',
 ) => Database;
+
+const ASK_LIMIT_MS = 2000;
 
 /** `option` names the sink in messages; `connect` stands in for the driver in tests. */
 export function databaseOf(
@@ -55,7 +59,16 @@ export function databaseOf(
     requestTimeoutMs,
     lockTimeoutMs,
   };
-  return (environment, name) => new Database(environment, settings, { name, retryForMs, connect });
+  const asked = {
+    ...settings,
+    connectTimeoutMs: Math.min(connectTimeoutMs, ASK_LIMIT_MS),
+    requestTimeoutMs: Math.min(requestTimeoutMs, ASK_LIMIT_MS),
+    lockTimeoutMs: Math.min(lockTimeoutMs, ASK_LIMIT_MS / 2),
+  };
+  return (environment, name, tries) =>
+    tries === 'once'
+      ? new Database(environment, asked, { name, retryForMs: 0, connect })
+      : new Database(environment, settings, { name, retryForMs, connect });
 }
 
 export function checkWhole(

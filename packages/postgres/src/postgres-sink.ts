@@ -5,7 +5,10 @@
 import { ConfigurationError, TwoPhaseCommitSink } from '@weir/core';
 import type {
   CommitterContext,
+  ConnectorEnvironment,
   Sink,
+  SinkOuterFacts,
+  SinkOuterQuestion,
   SinkWriterContext,
   TransactionalCommitter,
   TransactionalWriter,
@@ -14,6 +17,7 @@ import { sinkName } from './application-name.ts';
 import type { Connect } from './client/session.ts';
 import { checkWhole, databaseOf } from './connection-options.ts';
 import type { OpenDatabase, PostgresConnectionOptions } from './connection-options.ts';
+import { askServer } from './sink/check-server.ts';
 import type { PostgresCommittable } from './sink/committable.ts';
 import { PostgresTransactionCommitter } from './sink/transaction-committer.ts';
 import type { TransactionSettings } from './sink/transaction-committer.ts';
@@ -97,6 +101,14 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
       prefix: transactionPrefix,
       onUnresolvedCommit: options.onUnresolvedCommit ?? 'fail',
     };
+  }
+
+  askOuterSystem(
+    environment: ConnectorEnvironment,
+    { parallelism }: SinkOuterQuestion,
+  ): Promise<SinkOuterFacts> {
+    const database = this.#open(environment, 'weir settings', 'once');
+    return askServer(database, { prefix: this.#transactions.prefix, parallelism });
   }
 
   protected override connectWriter(

@@ -1,5 +1,8 @@
 /** What a server must offer before the first record: a version, room for prepared transactions. */
 import { WeirError } from '@weir/core';
+import type { SinkOuterFacts } from '@weir/core';
+import type { Database } from '../client/database.ts';
+import { asSinkErrors } from '../client/postgres-errors.ts';
 import type { Session } from '../client/session.ts';
 
 /** `pg_current_xact_id`, `pg_xact_status` and the type xid8 are there from here on. */
@@ -9,6 +12,24 @@ const PREPARED_PER_SUBTASK = 2;
 
 export function neededPrepared(parallelism: number): number {
   return PREPARED_PER_SUBTASK * parallelism;
+}
+
+/**
+ * Before a run, and for `weir explain`: rejects when the writers will refuse the server. Prepared
+ * transactions of any job with the same prefix count as the sink's own, since its id is not known.
+ */
+export async function askServer(
+  database: Database,
+  wanted: Parameters<typeof checkServer>[2],
+): Promise<SinkOuterFacts> {
+  try {
+    await asSinkErrors(() =>
+      database.withSession((session) => checkServer(session, database.place, wanted)),
+    );
+    return {};
+  } finally {
+    await database.close();
+  }
 }
 
 /** The identifier of the server. @throws WeirError of kind `user` with what to change. */
