@@ -61,7 +61,8 @@ async function openJob(
     properties: options.values('-D'),
   });
   const { job } = await environment.loadJob(jobPath);
-  const prepared = prepareJob(job, { configuration, arguments: options.words.slice(1) });
+  const inputs = { configuration, arguments: options.words.slice(1), willRun: false };
+  const prepared = prepareJob(job, inputs);
   const { jobName } = prepared.jobGraph;
   const jobId = (options.value('--job-id') as JobId | null) ?? jobIdOf(jobName);
   const { fileSystem, clock } = environment;

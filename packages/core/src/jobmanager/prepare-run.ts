@@ -26,6 +26,8 @@ export interface JobInputs {
   readonly printLine?: (line: string) => void;
   /** As of `buildStreamGraph`. */
   readonly changeGraph?: (graph: StreamGraph) => StreamGraph;
+  /** False where nothing runs: the job may then guarantee less than it requires. */
+  readonly willRun?: boolean;
 }
 
 export interface PreparedJob {
@@ -49,7 +51,7 @@ export function prepareJob(job: Job, inputs: JobInputs): PreparedJob {
   const { configuration } = settings;
   checkPublishing(graph, configuration.get('execution.checkpointing.interval') !== null);
   const guarantees = planGuarantees(graph, guaranteeSettings(configuration));
-  checkRequiredGuarantee(guarantees);
+  if (inputs.willRun !== false) checkRequiredGuarantee(guarantees);
   const maxParallelism = configuration.get('pipeline.max-parallelism');
   const { jobGraph, warnings } = compileJobGraph(graph, {
     defaultParallelism: configuration.get('parallelism.default'),

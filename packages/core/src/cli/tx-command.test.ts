@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { job } from '../api/job.ts';
+import { Configuration } from '../base/configuration.ts';
+import { prepareJob } from '../jobmanager/prepare-run.ts';
+import { TestEnvironment } from './test-environment.ts';
+
+test('transactions are looked for whatever the job would guarantee without its -D options', async () => {
+  const environment = new TestEnvironment();
+  const strict = job('strict', (env) => {
+    env.requireGuarantee('exactly-once').fromCollection([1]).print();
+  });
+  environment.load = async () => ({ job: strict, sourcePath: '/here/a.ts', bundleUrl: null });
+  const inputs = { configuration: Configuration.of({}, 'test'), arguments: [] };
+  assert.throws(() => prepareJob(strict, inputs), /the guarantee exactly-once is required/);
+  assert.equal(await environment.weir('tx', 'list', 'a.ts'), 2);
+  assert.match(environment.error.text, /there is no run of job strict/);
+});
