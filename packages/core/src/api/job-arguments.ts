@@ -119,7 +119,8 @@ export class JobArguments {
     const suggestion = didYouMean(name, this.namesUnread);
     throw new JobSubmissionError(
       `the job needs the argument --${name}, ${kind.expected}${this.#place(kind.method)}; ` +
-        `give it after the job file: --${name} VALUE${suggestion}`,
+        `give it after the job file: --${name} VALUE${suggestion} (in a program or a test: ` +
+        `args: { ${name}: … })`,
       { code: 'ARGUMENT_INVALID', details: { name } },
     );
   }

@@ -20,6 +20,17 @@ const PARALLELISM = 2;
 const RESTARTS_MAX = 10;
 const NAMED_MAX = 5;
 
+const MISSING =
+  'What was written before a checkpoint must reach the system: `durable` of prepareCommit resolves ' +
+  'only when it has, and rejects when it has not; recover commits what the checkpoint holds';
+const REPEATED =
+  'What was written once must be seen once: commit and recover are given committables again that ' +
+  'are committed already, and must leave these alone (by a name or a number of each that the ' +
+  'system knows), and recover removes what no checkpoint promised';
+const LEFT_BEHIND =
+  'What a dead process has begun is removed by recover, which is told the attempts that are dead';
+const TOO_EARLY = 'Nothing may be seen before commit, which comes when the checkpoint is complete';
+
 /** Broken rules, in words. */
 export class ConformanceError extends Error {
   override readonly name = 'ConformanceError';
@@ -310,17 +321,25 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
         named('missing', [...missing, ...changed.map((one) => one.expected)]),
         named('twice or not expected', [...unexpected, ...changed.map((one) => one.actual)]),
       ];
-      throw new ConformanceError(`${when}: ${texts.filter((text) => text !== '').join('; ')}`);
+      const isMissing = missing.length + changed.length > 0;
+      const meaning = isMissing ? MISSING : REPEATED;
+      throw new ConformanceError(
+        `${when}: ${texts.filter((text) => text !== '').join('; ')}. ${meaning}`,
+      );
     }
     const unfinished = await world.system.unfinished();
     if (unfinished.length > 0)
-      throw new ConformanceError(`${when}: left half done: ${unfinished.join(', ')}`);
+      throw new ConformanceError(
+        `${when}: left half done: ${unfinished.join(', ')}. ${LEFT_BEHIND}`,
+      );
   }
 
   async #requireInvisible(world: World<T, S>, when: string): Promise<void> {
     const visible = await world.system.visible();
     if (visible.length === 0) return;
-    throw new ConformanceError(`${when}: readers see ${visible.map(canonical).join(', ')}`);
+    throw new ConformanceError(
+      `${when}: readers see ${visible.map(canonical).join(', ')}. ${TOO_EARLY}`,
+    );
   }
 }
 

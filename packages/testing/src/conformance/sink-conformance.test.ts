@@ -274,3 +274,39 @@ for (const onCheckpoint of [true, false]) {
   for (const { name, run } of cases)
     test(`fileSink${onCheckpoint ? ' that rolls on checkpoints' : ''}: ${name}`, run);
 }
+
+test('what breaks a rule is told with what the rule is', async () => {
+  const caseOf = (lie: Lie, name: ConformanceCaseName): ConformanceCase | undefined =>
+    sinkConformance(
+      (database: Database, gate) => new DatabaseSink(database, gate, lie),
+      () => new Database(),
+      { record: (n) => n },
+    ).find((one) => one.name === name);
+  await assert.rejects(async () => caseOf('commits blindly', 'committed twice')?.run(), {
+    name: 'ConformanceError',
+    message: /twice or not expected: .*must leave these alone/,
+  });
+  await assert.rejects(async () => caseOf('forgets on restart', 'restored twice')?.run(), {
+    name: 'ConformanceError',
+    message: /missing: .*recover commits what the checkpoint holds/,
+  });
+});
+
+test('a sink without a part that it needs is refused by name', async () => {
+  const partless = (write: string, parts: object = {}): Sink<number> =>
+    ({ name: 'partless', write, createWriter: () => ({}), ...parts }) as unknown as Sink<number>;
+  const cases = (sink: Sink<number>): readonly ConformanceCase[] =>
+    sinkConformance(
+      () => sink,
+      () => new Database(),
+      { record: (n) => n },
+    );
+  assert.throws(() => cases(partless('exactly-once')), /must be one of two-phase-commit, write/);
+  assert.throws(() => cases(partless('two-phase-commit')), /partless .*has no createCommitter/);
+  const lame = partless('two-phase-commit', { createCommitter: () => ({ commit: () => {} }) });
+  const [first] = cases(lame);
+  await assert.rejects(
+    async () => first?.run(),
+    /committer of sink partless has no method recover/,
+  );
+});

@@ -35,6 +35,7 @@ export function sinkConformance<T, S extends ConformanceSystem<T>>(
 ): readonly ConformanceCase[] {
   const system = outerSystem(new AutoClock());
   const sample = makeSink(system, new ProcessGate(new Steps()));
+  requireParts(sample);
   const subject = { makeSink, outerSystem, options };
   const cases = new ConformanceCases(subject, comparisonOf(sample));
   const commits = sample.createCommitter !== undefined;
@@ -63,6 +64,30 @@ export function sinkConformance<T, S extends ConformanceSystem<T>>(
     .filter(([name, applies]) => applies && options.without?.[name] === undefined)
     .map(([name, , run]) => ({ name, run: () => withinLimit(run()) }));
 }
+
+/** Without types, a part that is missing would show as a call of undefined in every case. */
+function requireParts(sink: Sink<never>): void {
+  const has = (name: string): boolean => typeof Reflect.get(sink, name) === 'function';
+  if (!has('createWriter')) throw new ConformanceError(`sink ${sink.name} has no createWriter`);
+  if (!WRITES.includes(sink.write))
+    throw new ConformanceError(
+      `sink ${sink.name} says "${sink.write}" of how it writes; it must be one of ` +
+        WRITES.join(', '),
+    );
+  if (sink.write === 'two-phase-commit' && !has('createCommitter'))
+    throw new ConformanceError(
+      `sink ${sink.name} says that it writes in two phases, but has no createCommitter: nothing ` +
+        'would ever be committed',
+    );
+}
+
+const WRITES: readonly WriteMode[] = [
+  'two-phase-commit',
+  'write-ahead-log',
+  'idempotent',
+  'plain',
+  'unacknowledged',
+];
 
 /** Of real time: a case takes a fraction of a second. */
 const LIMIT_MS = 30_000;

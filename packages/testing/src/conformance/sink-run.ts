@@ -109,6 +109,9 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
     const recovering = this.newCommitter();
     this.position = from.position;
     if (recovering === null) return;
+    for (const name of ['recover', 'commit', 'probe', 'close'] as const)
+      if (typeof recovering[name] !== 'function')
+        throw new TypeError(`the committer of sink ${this.sink.name} has no method ${name}`);
     const { committables, writerStates } = structuredClone(from);
     const { attempt } = this;
     await recovering.recover({
