@@ -38,6 +38,8 @@ export interface BrokerOptions {
   /** More listeners, with TLS and logins. */
   readonly secure?: boolean;
   readonly overrides?: Readonly<Record<string, string>>;
+  /** Where it listens; must be free. Default: a port that is. */
+  readonly port?: number;
   /** Port of a proxy in front of a second listener; the proxy's target is `proxiedPort`. */
   readonly proxyPort?: number;
 }
@@ -80,8 +82,9 @@ export async function startBroker(options: BrokerOptions = {}): Promise<Broker |
   return broker;
 }
 
-function isPlain({ acl, secure, overrides, proxyPort }: BrokerOptions): boolean {
-  return acl !== true && secure !== true && overrides === undefined && proxyPort === undefined;
+function isPlain({ acl, secure, overrides, port, proxyPort }: BrokerOptions): boolean {
+  const isFree = overrides === undefined && port === undefined && proxyPort === undefined;
+  return acl !== true && secure !== true && isFree;
 }
 
 class RunningBroker implements Broker {
@@ -150,10 +153,10 @@ class OwnBroker implements Broker {
   async format(): Promise<void> {
     const free = await freePorts(6);
     const [broker = 0, controller = 0, proxied = 0, tls = 0, tlsLogin = 0, login = 0] = free;
-    this.port = broker;
-    this.proxiedPort = proxied;
     const { acl = false, secure = false, overrides = {}, proxyPort = null } = this.#options;
-    const ports = { broker, controller, proxied, secure: { tls, tlsLogin, login } };
+    this.port = this.#options.port ?? broker;
+    this.proxiedPort = proxied;
+    const ports = { broker: this.port, controller, proxied, secure: { tls, tlsLogin, login } };
     const certificates = secure ? await makeCertificates(this.#folder) : null;
     if (certificates !== null) this.secure = { ports: ports.secure, certificates };
     const settings = { acl, certificates, overrides, proxyPort };
