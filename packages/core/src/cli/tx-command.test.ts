@@ -5,12 +5,12 @@ import { Configuration } from '../base/configuration.ts';
 import { prepareJob } from '../jobmanager/prepare-run.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-test('transactions are looked for whatever the job would guarantee without its -D options', async () => {
+test('transactions are listed whatever the job guarantees without the -D options of its run', async () => {
   const environment = new TestEnvironment();
   const strict = job('strict', (env) => {
     env.requireGuarantee('exactly-once').fromCollection([1]).print();
   });
-  environment.load = async () => ({ job: strict, sourcePath: '/here/a.ts', bundleUrl: null });
+  environment.load = async () => ({ job: strict, sourcePath: '/a.ts', bundleUrl: null });
   const inputs = { configuration: Configuration.of({}, 'test'), arguments: [] };
   assert.throws(() => prepareJob(strict, inputs), /the guarantee exactly-once is required/);
   assert.equal(await environment.weir('tx', 'list', 'a.ts'), 2);
