@@ -46,7 +46,7 @@ import type { JobPersistence } from './job-persistence.ts';
 import { volatilePersistence } from './job-persistence.ts';
 import type { PreparedJob } from './prepare-run.ts';
 import type { StartDecision } from './start-rule.ts';
-import { decideStart } from './start-rule.ts';
+import { decideStart, olderWarning } from './start-rule.ts';
 
 /** What the start rule asks of the platform: which process this is, and who else is alive. */
 export interface Ownership {
@@ -209,6 +209,8 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
   if (decision.type === 'empty' && decision.warning !== undefined) options.warn(decision.warning);
+  const older = olderWarning(decision, restored?.metadata.checkpointId, seen?.record);
+  if (older !== null) options.warn(older);
   await removeUnfinishedSavepoints(options, seen?.record.unfinishedSavepoints ?? []);
   const unfinishedCleanUp = await cleanUp(options, storage, {
     completed,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ScannedSnapshot } from '../storage/checkpoint-storage.ts';
 import type { JobRecord } from '../storage/job-store.ts';
-import { decideStart } from './start-rule.ts';
+import { decideStart, olderWarning } from './start-rule.ts';
 import type { StartFacts } from './start-rule.ts';
 
 const ID = 'a'.repeat(32);
@@ -298,4 +298,14 @@ test('two runs of one id at once: the second is refused, whatever it asks for', 
       /process 7 on this machine/,
       /--job-id/,
     );
+});
+
+test('a start from an older snapshot than the newest is told to repeat results', () => {
+  const known = record([6, 7]);
+  const [restore, resumed] = [{ type: 'restore' }, { type: 'resume' }] as const;
+  assert.match(olderWarning(restore, 5, known) ?? '', /checkpoint 7 after 5.*may come again/);
+  assert.equal(olderWarning(restore, 7, known), null);
+  assert.equal(olderWarning(restore, 8, known), null, 'a savepoint that ended the run');
+  assert.equal(olderWarning(restore, 5, undefined), null);
+  assert.equal(olderWarning(resumed, 5, known), null);
 });

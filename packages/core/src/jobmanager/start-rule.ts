@@ -100,6 +100,21 @@ function startFresh(facts: StartFacts): StartDecision {
   return { ...empty, warning };
 }
 
+/** Not every sink can tell that it is ahead; whoever goes back on purpose must know all the same. */
+export function olderWarning(
+  decision: Pick<StartDecision, 'type'>,
+  chosen: number | undefined,
+  record: Pick<JobRecord, 'completed'> | undefined,
+): string | null {
+  const newest = record?.completed.at(-1)?.checkpointId;
+  const isOlder = chosen !== undefined && newest !== undefined && chosen < newest;
+  if (decision.type !== 'restore' || !isOlder) return null;
+  return (
+    `the job had gone on to checkpoint ${newest} after ${chosen}, which it is started from: what ` +
+    'its sinks have published since may come again'
+  );
+}
+
 function startUnknown({ jobId, scanned, occupiedOutput }: StartFacts): StartDecision {
   const candidates = scanned.filter((snapshot) => snapshot.status !== 'incomplete');
   // Perhaps the data folder is another one than that of the run which wrote there.
