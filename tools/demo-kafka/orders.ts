@@ -55,6 +55,8 @@ export interface Comparison {
   readonly lost: number;
   readonly duplicated: number;
   readonly unexpected: number;
+  /** Those that stand behind a newer one of their account; says nothing of a table. */
+  readonly misplaced: number;
 }
 
 /** Holds lines `key<TAB>{"account","n","total"}` against a plain recount of the orders. */
@@ -69,12 +71,16 @@ export function compareTotals(lines: readonly string[], count: number): Comparis
   for (const [account, totals] of expected) seen.set(account, new Uint8Array(totals.length));
   let duplicated = 0;
   let unexpected = 0;
+  let misplaced = 0;
+  const newest = new Map<string, number>();
   for (const line of lines) {
     const { account, n, total } = JSON.parse(line.slice(line.indexOf('\t') + 1)) as {
       account: string;
       n: number;
       total: number;
     };
+    if (n < (newest.get(account) ?? 0)) misplaced++;
+    else newest.set(account, n);
     const marks = seen.get(account);
     if (marks === undefined || expected.get(account)?.[n - 1] !== total) unexpected++;
     else if (marks[n - 1] === 1) duplicated++;
@@ -82,5 +88,5 @@ export function compareTotals(lines: readonly string[], count: number): Comparis
   }
   const found = [...seen.values()].flatMap((marks) => marks.reduce((sum, mark) => sum + mark, 0));
   const distinct = found.reduce((sum, one) => sum + one, 0);
-  return { results: lines.length, lost: count - distinct, duplicated, unexpected };
+  return { results: lines.length, lost: count - distinct, duplicated, unexpected, misplaced };
 }
