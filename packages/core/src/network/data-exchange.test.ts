@@ -112,6 +112,26 @@ test('between threads frames, barriers, subscribes and credit go through the lin
   assert.ok(partition.allSent);
 });
 
+test('credit is work for a thread only when something had to wait for it', () => {
+  const { threads, activity } = createThreads(2);
+  const partition = partitionOf([channel(0, { consumerSlot: 1 })]);
+  threads[0]!.registerPartition(partition);
+  threads[0]!.receive(subscribe({ credit: 1 }), 1);
+  const credit = { type: 'credit', channelId: 0, connection: connection(), credit: 1 } as const;
+  let before = activity.count;
+  threads[0]!.receive(credit, 1);
+  assert.equal(activity.count, before);
+  for (const value of ['x', 'y', 'z']) {
+    partition.emit(0, value, 1);
+    partition.flush();
+  }
+  assert.equal(partition.unsentFrames, 1);
+  before = activity.count;
+  threads[0]!.receive(credit, 1);
+  assert.ok(activity.count > before);
+  assert.ok(partition.allSent);
+});
+
 test('a subscribe that is early waits for its producer; an outdated one is dropped', () => {
   const { threads } = createThreads(1);
   const [thread] = threads;

@@ -122,8 +122,7 @@ export class DataExchange {
       case 'subscribe':
         return this.#subscribe(message, fromThread);
       case 'credit':
-        this.#subpartitions.get(message.channelId)?.grant(message);
-        return this.#activity();
+        if (this.#subpartitions.get(message.channelId)?.grant(message) === true) this.#activity();
     }
   }
 

@@ -102,6 +102,40 @@ test('timestamps are kept apart, NaN where a record has none, null where no reco
   assert.deepEqual(batches, [Float64Array.of(7, Number.NaN), null, Float64Array.of(Number.NaN, 9)]);
 });
 
+test('a batch of many records keeps the timestamp of each', () => {
+  const { partition, first } = createPartition();
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  const times = Array.from({ length: BATCH_SIZE }, (_, index) => 10 * index);
+  for (const time of [...times.slice(0, 3), ...times.slice(0, 100), ...times])
+    partition.emit(0, 'x', time === 20 ? NO_TIMESTAMP : time);
+  partition.flush();
+  const sent = consumer.messages.flatMap(({ frame }) =>
+    frame.kind === 'records' ? [...(frame.batch.timestamps ?? [])] : [],
+  );
+  const known = times.map((time) => (time === 20 ? Number.NaN : time));
+  assert.deepEqual(sent, [...known.slice(0, 3), ...known.slice(0, 100), ...known]);
+});
+
+test('only what is still open waits for a flush; a frame that has its number goes by itself', () => {
+  const { partition, first } = createPartition();
+  assert.equal(partition.isOpen, false);
+  partition.emit(0, 'x', NO_TIMESTAMP);
+  assert.equal(partition.isOpen, true);
+  partition.flush();
+  assert.deepEqual(
+    [partition.isOpen, partition.allSent],
+    [false, false],
+    'nobody has asked for it',
+  );
+  partition.broadcastWatermark(1);
+  assert.equal(partition.isOpen, true);
+  partition.flush();
+  const consumer = new Recorder();
+  first.subscribe(subscribe(), consumer.send);
+  assert.deepEqual(consumer.take(), ['[x]@0', 'wm1@1']);
+});
+
 test('of watermarks in a row only the last is sent, never one across records', () => {
   const { partition, first } = createPartition();
   const consumer = new Recorder();

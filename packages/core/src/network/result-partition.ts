@@ -70,6 +70,11 @@ export class ResultPartition {
     return this.subpartitions.every((subpartition) => subpartition.isDrained);
   }
 
+  /** Something waits for `flush`. */
+  get isOpen(): boolean {
+    return this.subpartitions.some((subpartition) => subpartition.isOpen);
+  }
+
   /** Numbered frames waiting, over all channels. */
   get unsentFrames(): number {
     return this.subpartitions.reduce((sum, subpartition) => sum + subpartition.unsent, 0);

@@ -115,12 +115,13 @@ export class ResultSubpartition {
 
   /** Nothing at all is waiting. */
   get isDrained(): boolean {
+    return !this.isOpen && this.unsent === 0 && this.#controls.every((entry) => entry.sent);
+  }
+
+  /** Something waits for `flush`; what has its number goes by itself once it can. */
+  get isOpen(): boolean {
     return (
-      this.#values === null &&
-      this.#pendingWatermark === null &&
-      this.#pendingMarkers.length === 0 &&
-      this.unsent === 0 &&
-      this.#controls.every((entry) => entry.sent)
+      this.#values !== null || this.#pendingWatermark !== null || this.#pendingMarkers.length > 0
     );
   }
 
@@ -213,11 +214,14 @@ export class ResultSubpartition {
     return 'connected';
   }
 
-  grant(message: CreditMessage): void {
-    if (this.#connection === null) return;
-    if (compareConnections(message.connection, this.#connection) !== 0) return;
+  /** True when something could go that had to wait for it. */
+  grant(message: CreditMessage): boolean {
+    if (this.#connection === null) return false;
+    if (compareConnections(message.connection, this.#connection) !== 0) return false;
     this.#credit += message.credit;
+    const { unsent } = this;
     this.transmit();
+    return this.unsent < unsent;
   }
 
   /** Sends whatever may go now. Harmless to call at any time. */
@@ -254,9 +258,20 @@ export class ResultSubpartition {
   }
 
   #stamp(index: number, timestamp: number): void {
-    this.#timestamps ??= new Float64Array(BATCH_SIZE).fill(Number.NaN);
-    this.#timestamps[index] = timestamp;
+    let timestamps = this.#timestamps;
+    if (timestamps === null || index >= timestamps.length) timestamps = this.#makeRoom(index);
+    timestamps[index] = timestamp;
     this.#hasTimestamps = true;
+  }
+
+  /** Doubled, since most channels of a wide job never fill a batch. */
+  #makeRoom(index: number): Float64Array {
+    const known = this.#timestamps;
+    const length = Math.max(index + 1, Math.min(BATCH_SIZE, 2 * (known?.length ?? 8)));
+    const timestamps = new Float64Array(length).fill(Number.NaN);
+    if (known !== null) timestamps.set(known);
+    this.#timestamps = timestamps;
+    return timestamps;
   }
 
   #closeBatch(): void {

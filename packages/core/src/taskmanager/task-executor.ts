@@ -107,8 +107,9 @@ export class TaskExecutor {
     this.#round = null;
     if (this.#isClosed) return;
     this.#inRound = true;
-    this.#again = false;
     let more = this.#environment.exchange.pump();
+    // Whom that has woken up is stepped in this round.
+    this.#again = false;
     for (const task of this.#tasks.values()) {
       if (this.#step(task)) more = true;
       this.#environment.active.tick();

@@ -12,6 +12,12 @@ export class WatchedExchange extends DataExchange {
   readonly #gates = new Set<InputGate>();
   readonly #partitions = new Set<ResultPartition>();
 
+  /** Whoever has work by what came is stepped in the same round: no need for another one. */
+  override pump(): boolean {
+    super.pump();
+    return false;
+  }
+
   override registerGate(gate: InputGate): void {
     this.#gates.add(gate);
     super.registerGate(gate);

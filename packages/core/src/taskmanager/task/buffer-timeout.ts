@@ -20,7 +20,7 @@ export class BufferTimeout {
 
   /** Milliseconds until something has to leave; null: nothing waits for the time-out. */
   dueIn(partitions: readonly ResultPartition[], now: number): number | null {
-    if (this.#timeoutMs <= 0 || partitions.every((partition) => partition.allSent)) return null;
+    if (this.#timeoutMs <= 0 || !partitions.some((partition) => partition.isOpen)) return null;
     return this.#lastFlushAt + this.#timeoutMs - now;
   }
 }
