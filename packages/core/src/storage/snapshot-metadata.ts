@@ -113,14 +113,27 @@ function toJson(value: unknown, binary: BinaryPart): unknown {
 
 /** Copied only where something within is written in another way. */
 function toJsonParts(value: object, binary: BinaryPart): unknown {
+  if (Array.isArray(value)) return toJsonItems(value, binary);
+  const parts = value as Record<string, unknown>;
   let copy: Record<string, unknown> | null = null;
-  for (const [key, item] of Object.entries(value)) {
-    const json = toJson(item, binary);
-    if (json === item) continue;
-    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+  for (const key of Object.keys(parts)) {
+    const json = toJson(parts[key], binary);
+    if (json === parts[key]) continue;
+    copy ??= { ...parts };
     copy[key] = json;
   }
-  return copy ?? value;
+  return copy ?? parts;
+}
+
+function toJsonItems(items: readonly unknown[], binary: BinaryPart): unknown {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < items.length; index++) {
+    const json = toJson(items[index], binary);
+    if (json === items[index]) continue;
+    copy ??= [...items];
+    copy[index] = json;
+  }
+  return copy ?? items;
 }
 
 function toJsonNumber(value: number): unknown {
@@ -128,20 +141,39 @@ function toJsonNumber(value: number): unknown {
   return Number.isFinite(value) ? value : { $number: String(value) };
 }
 
+/** In place, since it was just parsed. */
 function fromJson(value: unknown, binary: Uint8Array): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if ('$bigint' in value) return BigInt(String(value.$bigint));
-  if ('$number' in value) return Number(value.$number);
-  if ('$bytes' in value) {
-    const [offset, sizeBytes] = value.$bytes as [number, number];
-    // A copy: the handle may outlive the rest of a large file.
-    return new Uint8Array(binary.subarray(offset, offset + sizeBytes));
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++)
+      value[index] = fromJson(value[index], binary);
+    return value;
   }
-  // In place, since it was just parsed.
   const parts = value as Record<string, unknown>;
   for (const key of Object.keys(parts)) {
     const part = parts[key];
+    if (key.startsWith('$')) {
+      const tagged = fromTagged(key, part, binary);
+      if (tagged !== null) return tagged;
+    }
     if (typeof part === 'object' && part !== null) parts[key] = fromJson(part, binary);
   }
   return parts;
+}
+
+/** What JSON lacks, by the only key of the object that stands for it; `null`: a name of a part. */
+function fromTagged(tag: string, value: unknown, binary: Uint8Array): unknown {
+  switch (tag) {
+    case '$bigint':
+      return BigInt(String(value));
+    case '$number':
+      return Number(value);
+    case '$bytes': {
+      const [offset, sizeBytes] = value as [number, number];
+      // A copy: the handle may outlive the rest of a large file.
+      return new Uint8Array(binary.subarray(offset, offset + sizeBytes));
+    }
+    default:
+      return null;
+  }
 }
