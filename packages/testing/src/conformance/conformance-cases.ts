@@ -21,8 +21,9 @@ const RESTARTS_MAX = 10;
 const NAMED_MAX = 5;
 
 const MISSING =
-  'What was written before a checkpoint must reach the system: `durable` of prepareCommit resolves ' +
-  'only when it has, and rejects when it has not; recover commits what the checkpoint holds';
+  'What was written before a checkpoint must reach the system: `durable` of prepareCommit ' +
+  'resolves only when it has, and rejects when it has not; recover commits what the checkpoint ' +
+  'holds';
 const REPEATED =
   'What was written once must be seen once: commit and recover are given committables again that ' +
   'are committed already, and must leave these alone (by a name or a number of each that the ' +
