@@ -76,11 +76,23 @@ const LIVENESS_MS = 30_000;
 const STILL_MS = 12_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
-  const result = await new Schedule(options).run();
   const { keepsTrace = false, tells = true } = options;
-  if (result.failure === null || keepsTrace || !tells) return result;
-  const { trace } = await new Schedule({ ...options, keepsTrace: true }).run();
-  return { ...result, trace: trace.slice(-LINES_SHOWN) };
+  if (keepsTrace) return new Schedule(options).run();
+  const result = await withoutStacks(() => new Schedule(options).run());
+  if (result.failure === null || !tells) return result;
+  const { failure, trace } = await new Schedule({ ...options, keepsTrace: true }).run();
+  return { ...result, failure: failure ?? result.failure, trace: trace.slice(-LINES_SHOWN) };
+}
+
+/** Stacks of what fails on purpose, and places in the job's code, are for those who read them. */
+async function withoutStacks<T>(run: () => Promise<T>): Promise<T> {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return await run();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 class Schedule {
