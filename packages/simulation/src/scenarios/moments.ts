@@ -106,6 +106,10 @@ class SequenceWatch {
     return this.#at;
   }
 
+  get isDone(): boolean {
+    return this.#at >= this.#sequence.length;
+  }
+
   see(what: string, when: 'before' | 'after' | 'remark'): void {
     const step = this.#sequence[this.#at];
     // A remark has no before: it is both.
@@ -138,6 +142,8 @@ export function watchMoments(
   if (watches.length > 0)
     world.watcher = (_who, what, when) => {
       for (const watch of watches) watch.see(what, when);
+      // From then on nobody needs to have events put into words.
+      if (watches.every(({ isDone }) => isDone)) world.watcher = null;
     };
   return () => watches.map(({ done }) => done);
 }

@@ -4,20 +4,16 @@
  */
 export function copyPlain<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return copyParts(value.slice()) as T;
+  if (Array.isArray(value)) return value.map(copyPlain) as T;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     return value instanceof Uint8Array ? value : structuredClone(value);
   }
-  return copyParts({ ...value }) as T;
-}
-
-/** Of a shallow copy: only what is not a plain value itself is left to copy. */
-function copyParts(copy: object): object {
-  const parts = copy as Record<string, unknown>;
-  for (const key of Object.keys(parts)) {
-    const part = parts[key];
-    if (typeof part === 'object' && part !== null) parts[key] = copyPlain(part);
+  const copy = { ...value } as Record<string, unknown>;
+  // Only what is not a plain value itself is left to copy.
+  for (const key of Object.keys(copy)) {
+    const part = copy[key];
+    if (typeof part === 'object' && part !== null) copy[key] = copyPlain(part);
   }
-  return parts;
+  return copy as T;
 }

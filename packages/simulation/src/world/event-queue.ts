@@ -6,6 +6,9 @@ import type { Timer } from '@weir/core/internal/base/clock';
 import type { Life } from './life.ts';
 import type { Label } from './trace.ts';
 
+/** Answers `settled` when no promise has anything to do with it, so none needs to be waited for. */
+export type EventAction = () => unknown;
+
 /** An event, and its timer. */
 export interface WorldEvent extends Timer {
   at: number;
@@ -15,7 +18,7 @@ export interface WorldEvent extends Timer {
   /** `null`: the world itself. */
   readonly life: Life | null;
   readonly label: Label;
-  readonly fn: () => void;
+  readonly fn: EventAction;
   cancelled: boolean;
 }
 

@@ -91,6 +91,7 @@ export class SimulatedLink implements DataLink {
       () => {
         peer.#arrived.push(copied);
         peer.#owner.wakeUp();
+        return 'settled';
       },
     );
     return true;
@@ -114,6 +115,7 @@ export class SimulatedLink implements DataLink {
     this.#world.schedule(this.#owner.life, 0, 'room in link', () => {
       this.#hasRoomAgain = true;
       this.#owner.wakeUp();
+      return 'settled';
     });
   }
 }

@@ -7,7 +7,7 @@ import type { Timer } from '@weir/core/internal/base/clock';
 import { seededRandom } from '@weir/core/internal/base/random';
 import type { Random } from '@weir/core/internal/base/random';
 import { EventQueue } from './event-queue.ts';
-import type { WorldEvent } from './event-queue.ts';
+import type { EventAction, WorldEvent } from './event-queue.ts';
 import type { Life } from './life.ts';
 import { Trace, wordsOf } from './trace.ts';
 import type { Label } from './trace.ts';
@@ -66,7 +66,7 @@ export class World {
     return this.#root.derive(label);
   }
 
-  schedule(life: Life | null, delayMs: number, label: Label, fn: () => void): Timer {
+  schedule(life: Life | null, delayMs: number, label: Label, fn: EventAction): Timer {
     const event: WorldEvent = {
       at: this.#now + Math.max(0, delayMs),
       tie: this.#ties.next(),
@@ -115,19 +115,24 @@ export class World {
       }
       if (event.at > untilMs) return 'late';
       this.#now = event.at;
+      const words = this.watcher === null ? '' : wordsOf(event.label);
       if (this.watcher !== null) {
-        this.watcher(life?.name ?? '', wordsOf(event.label), 'before');
+        this.watcher(life?.name ?? '', words, 'before');
         if (life?.isAlive === false) continue;
       }
       this.#events++;
       this.trace.event(event.at, event.sequence, life?.name ?? '', event.label);
-      try {
-        event.fn();
-      } catch (error) {
-        this.violated(`nobody caught: ${error instanceof Error ? error.stack : String(error)}`);
-      }
-      await drained();
-      this.watcher?.(life?.name ?? '', wordsOf(event.label), 'after');
+      if (this.#happens(event) !== 'settled') await drained();
+      this.watcher?.(life?.name ?? '', words, 'after');
+    }
+  }
+
+  #happens({ fn }: WorldEvent): unknown {
+    try {
+      return fn();
+    } catch (error) {
+      this.violated(`nobody caught: ${error instanceof Error ? error.stack : String(error)}`);
+      return undefined;
     }
   }
 
