@@ -31,6 +31,8 @@ export interface DiskMood {
   isFull: boolean;
 }
 
+/** Of one operation, however slow the disk is made; a job may be still for longer. */
+const OPERATION_MS_MAX = 3000;
 const WRITING: ReadonlySet<string> = new Set(['write', 'create', 'makeDirectory', 'link']);
 
 export class SimulatedFileSystem implements FileSystem {
@@ -129,6 +131,7 @@ export class SimulatedFileSystem implements FileSystem {
     const mood = this.#mood;
     let delayMs = random.next() * 2 * mood.latencyMs * this.#slowness();
     if (mood.slowness > 1 && random.int(20) === 0) delayMs *= mood.slowness;
+    delayMs = Math.min(delayMs, OPERATION_MS_MAX);
     const fails = mood.failure > 0 && random.next() < mood.failure;
     const losesAnswer = mood.lostAnswer > 0 && random.next() < mood.lostAnswer;
     const isFull = mood.isFull && WRITING.has(operation);
