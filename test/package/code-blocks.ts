@@ -4,6 +4,7 @@
  * - a block with a title (```ts title="job.ts"): the content of that file;
  * - ```sh: typed into a shell, in a folder that begins empty; one that begins with `npm ci` belongs
  *   into the checkout and is none of the tests' business;
+ * - ```bash: for a shell as well, but needs what not every machine has, such as a broker;
  * - ```text behind a ```sh: what that prints. `…` stands for any text, alone on a line for lines.
  */
 
