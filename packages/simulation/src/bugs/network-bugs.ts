@@ -5,6 +5,7 @@ import { ResultPartition } from '@weir/core/internal/network/result-partition';
 import { ResultSubpartition } from '@weir/core/internal/network/result-subpartition';
 import * as aligned from '@weir/core/internal/protocol/barrier/aligned-barrier-handler';
 import * as counts from '@weir/core/internal/protocol/barrier/counting-barrier-handler';
+import { WatermarkTracker } from '@weir/core/internal/taskmanager/operators/watermark-generator';
 import { WatermarkValve } from '@weir/core/internal/taskmanager/task/watermark-valve';
 import type { PlantedBug } from './planted-bugs.ts';
 import { substituteMethod } from './substitute.ts';
@@ -110,6 +111,22 @@ export const networkBugs: readonly PlantedBug[] = [
             original.call(this, 0, timestamp);
           },
       ),
+  },
+  {
+    name: 'splits that do not hold back event time',
+    plant: () => {
+      const left = new WeakMap<WatermarkTracker, boolean>();
+      let count = 0;
+      return substituteMethod(
+        WatermarkTracker.prototype,
+        'probeIdle',
+        (original) =>
+          function (this: WatermarkTracker, now) {
+            if (!left.has(this)) left.set(this, count++ % 2 === 1);
+            return original.call(this, now) || left.get(this) === true;
+          },
+      );
+    },
   },
   {
     name: 'no buffer sent before the end of the data',

@@ -82,6 +82,21 @@ export const recoveryBugs: readonly PlantedBug[] = [
       ),
   },
   {
+    name: 'one checkpoint too many deleted',
+    plant: () =>
+      substituteMethod(
+        stores.CompletedCheckpointStore.prototype,
+        'add',
+        (original) =>
+          function (this: stores.CompletedCheckpointStore, checkpoint) {
+            const subsumed = original.call(this, checkpoint);
+            const [oldest] = this.checkpoints;
+            const isKept = oldest === undefined || oldest === checkpoint;
+            return isKept ? subsumed : [...subsumed, oldest];
+          },
+      ),
+  },
+  {
     name: 'unknown outcome of the completing write taken for a failure',
     scenario: 'disk-silent-in-completion',
     plant: () =>

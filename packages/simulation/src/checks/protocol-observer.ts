@@ -27,6 +27,8 @@ export interface ObserverOptions {
   readonly mayBeDamaged?: boolean;
   /** Runs begin from savepoints: what was complete before means nothing to them. Default true. */
   readonly hasSavepoints?: boolean;
+  /** `execution.checkpointing.num-retained`: so many can be gone back to. Default 1. */
+  readonly numRetained?: number;
 }
 
 /** Thrown by no function of a simulated job: only the engine, or the language, throws these. */
@@ -42,11 +44,14 @@ export class ProtocolObserver {
   readonly #disk: MemoryFileSystem;
   readonly #mayBeDamaged: boolean;
   readonly #hasSavepoints: boolean;
+  readonly #numRetained: number;
   /** Newest attempt deployed of each subtask of the present run. */
   #tasks = new Map<SubtaskKey, KnownTask>();
   /** Attempts whose acknowledgement the JobManager has got, by checkpoint. */
   #acknowledged = new Map<number, Map<SubtaskKey, Attempt>>();
   readonly #complete = new Set<number>();
+  /** Complete since the present run began, oldest first. */
+  #ofThisRun: number[] = [];
   /** Complete or failed. */
   readonly #ended = new Set<number>();
   /** Tasks were told that these are aborted. */
@@ -74,6 +79,7 @@ export class ProtocolObserver {
     this.#keyGroups = new KeyGroupCheck(world);
     this.#mayBeDamaged = options.mayBeDamaged ?? true;
     this.#hasSavepoints = options.hasSavepoints ?? true;
+    this.#numRetained = options.numRetained ?? 1;
   }
 
   runStarted(state: Extract<RunState, { type: 'run' }>): void {
@@ -86,6 +92,7 @@ export class ProtocolObserver {
     this.#isDurable = storage.constructor.name === 'FileCheckpointStorage';
     this.#tasks = new Map();
     this.#acknowledged = new Map();
+    this.#ofThisRun = [];
     const restored = initial?.metadata.checkpointId ?? 0;
     this.#world.check(
       restored >= this.#newestComplete,
@@ -281,6 +288,7 @@ export class ProtocolObserver {
       () => `checkpoint ${checkpointId} counts as complete, but a power failure would lose it`,
     );
     this.#complete.add(checkpointId);
+    this.#ofThisRun.push(checkpointId);
     this.#newestComplete = Math.max(this.#newestComplete, checkpointId);
   }
 
@@ -297,6 +305,11 @@ export class ProtocolObserver {
       this.#isOnDisk(newest),
       () => `checkpoint ${newest} is gone, and no newer one is complete`,
     );
+    for (const kept of this.#ofThisRun.slice(-this.#numRetained))
+      this.#world.check(
+        this.#isOnDisk(kept),
+        () => `checkpoint ${kept} is gone, though the newest ${this.#numRetained} are to be kept`,
+      );
   }
 
   /** What a leader completes after another has taken over, that other one knows nothing of. */

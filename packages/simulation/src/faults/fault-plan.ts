@@ -186,7 +186,10 @@ export function drawFaults(
     const isDrawn = random.int(10) < (RESTARTING.has(type) ? 6 : 3);
     if (!allowed.includes(type as FaultType) || !isDrawn) continue;
     const count = 1 + random.int(most);
-    for (let i = 0; i < count; i++) faults.push(draw(random, Math.floor(random.next() * healAt)));
+    for (let i = 0; i < count; i++) {
+      const part = RESTARTING.has(type) ? Math.max(random.next(), random.next()) : random.next();
+      faults.push(draw(random, Math.floor(part * healAt)));
+    }
   }
   return faults.toSorted((a, b) => a.at - b.at);
 }

@@ -25,6 +25,8 @@ export interface SourceSpec {
   readonly assignment: 'first' | 'asked';
   /** `files`: the splits are files, read by the engine's own source. */
   readonly reader: 'simulated' | 'files';
+  /** Of the simulated reader: its splits in turn, and not in the order of their records' time. */
+  readonly readsInTurn?: boolean;
 }
 
 export type OperatorKind =

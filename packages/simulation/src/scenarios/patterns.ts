@@ -51,6 +51,14 @@ const cleanUpStandsStill = (random: Random): Step =>
 /** One of the ways in which a process ends. */
 const death = (random: Random): Fault => pick(random, [KILL, KILL, POWER, SUSPEND]);
 
+/** A death soon after a checkpoint, and at times another one in the next run. */
+export function drawResume(random: Random): Sequence {
+  return Array.from({ length: 1 + random.int(2) }, (): Step => {
+    const fault = { ...pick(random, [death(random), killSlot(random.int(4))]), at: random.int(60) };
+    return { ...step('notification', 'after', fault), nth: 1 + random.int(4) };
+  });
+}
+
 /** Some of the threads, each cut off for a while that begins and ends at a time of its own. */
 function swizzle(random: Random): readonly Fault[] {
   return Array.from({ length: 4 }, (_thread, slot): Fault => ({

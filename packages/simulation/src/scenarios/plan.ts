@@ -45,7 +45,7 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
   const { allowed = FAULT_TYPES, settings: given = drawSettings(draw('settings')) } = limits;
   const { exactlyOnce } = given;
   const jobRandom = draw('job');
-  const operatorsMax = 2 + jobRandom.int(4);
+  const operatorsMax = 2 + jobRandom.int(3);
   const drawn = drawJob(jobRandom, { exactlyOnce, operatorsMax });
   const swarm = draw('swarm');
   // Most faults should fall while the job runs.
@@ -68,12 +68,18 @@ export function drawPlan(draw: Draw, limits: PlanLimits = {}): SchedulePlan {
 }
 
 /** Of an undisturbed run. More cost a lot, and what one more can show is seen sooner elsewhere. */
-const CHECKPOINTS_MAX = 15;
+const CHECKPOINTS_MAX = 8;
+/** Where several may be under way, they have to follow each other quickly to meet at all. */
+const CONCURRENT_MAX = 20;
 
 function withFewCheckpoints(settings: DrawnSettings, runMs: number): DrawnSettings {
   const name = 'execution.checkpointing.interval';
-  const intervalMs = settings.configuration.get(name) ?? 0;
-  const shortest = Math.ceil(runMs / CHECKPOINTS_MAX);
+  const { configuration } = settings;
+  const intervalMs = configuration.get(name) ?? 0;
+  const meet =
+    configuration.get('execution.checkpointing.max-concurrent-checkpoints') > 1 &&
+    configuration.get('execution.checkpointing.min-pause') === 0;
+  const shortest = Math.ceil(runMs / (meet ? CONCURRENT_MAX : CHECKPOINTS_MAX));
   return intervalMs >= shortest ? settings : withSettings(settings, { [name]: shortest });
 }
 
@@ -124,18 +130,18 @@ function drawMoods(random: Random): Moods {
     link: { latencyMs: pick([0.02, 0.2, 3]), cloggedUntil: 0 },
     pace: { stepMs: pick([0.02, 0.2, 1]), jitterMs: pick([0, 1, 5]) },
     linkCapacity: pick([1, 4, 64]),
-    encodesFrames: random.int(3) === 0,
+    encodesFrames: random.int(4) === 0,
   };
 }
 
 function drawShortcuts(random: Random, { streams }: JobSpec): Shortcuts {
   // The function of `all` keeps the number of its subtask.
   const keepsSomething = streams.some((it) => it.type === 'operator' && it.kind === 'all');
-  return { sharesPlans: random.int(10) > 0 && !keepsSomething, plainChains: random.int(5) > 0 };
+  return { sharesPlans: random.int(10) > 0 && !keepsSomething, plainChains: random.int(10) > 0 };
 }
 
 function drawParallelisms(random: Random): readonly number[] {
-  const first = 1 + random.int(4);
+  const first = [1, 1, 2, 2, 3, 3, 4][random.int(7)] as number;
   if (random.int(2) === 0) return [first];
   return [first, 1 + random.int(4), 1 + random.int(4), 1 + random.int(4)];
 }

@@ -1,7 +1,7 @@
 /** A way to draw schedules: what a seed means depends on the scenario it is drawn for. */
 import { checkpointsAfterFinish, drawSettings } from './draw-settings.ts';
 import type { Random } from '@weir/core/internal/base/random';
-import { drawSequence } from './patterns.ts';
+import { drawResume, drawSequence } from './patterns.ts';
 import { drawPlan } from './plan.ts';
 import type { Draw, SchedulePlan } from './plan.ts';
 
@@ -19,9 +19,14 @@ export const RANDOM: Scenario = {
   draw: (draw) => aimed(drawPlan(draw), draw('aim')),
 };
 
-/** Every third schedule has one of the patterns in it besides. */
+/**
+ * Every third schedule has one of the patterns in it besides, and every third dies when it has
+ * something to go back to: faults at random times alone seldom lead to a resume.
+ */
 function aimed(plan: SchedulePlan, random: Random): SchedulePlan {
-  return random.int(3) > 0 ? plan : { ...plan, sequences: [drawSequence(random)] };
+  const choice = random.int(3);
+  if (choice === 0) return plan;
+  return { ...plan, sequences: [choice === 1 ? drawSequence(random) : drawResume(random)] };
 }
 
 export const KAFKA: Scenario = {

@@ -125,6 +125,7 @@ class Schedule {
         new ProtocolObserver(world, disk, {
           mayBeDamaged: plan.faults.some(turnsBits),
           hasSavepoints: plan.savepoint !== null,
+          numRetained: plan.settings.configuration.get('execution.checkpointing.num-retained'),
         }),
     });
     this.#outerMood = { latencyMs: plan.outerLatencyMs, failure: 0, lostAnswer: 0, isDown: false };
