@@ -87,6 +87,13 @@ export const GROUPS: readonly Group[] = [
     isTimed: true,
     limitMs: 5 * MINUTE_MS,
   },
+  {
+    name: 'guarantees',
+    patterns: ['test/guarantees/**/*.test.ts'],
+    options: ['--test-isolation=none', `--test-timeout=${3 * MINUTE_MS}`],
+    isTimed: true,
+    limitMs: 10 * MINUTE_MS,
+  },
 ];
 
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));
