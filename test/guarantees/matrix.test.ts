@@ -10,7 +10,6 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Configuration } from '../../packages/core/src/base/configuration.ts';
@@ -21,7 +20,8 @@ import { completedCheckpoints, kill9, startWeir } from '../../tools/exactly-once
 import type { WeirProcess } from '../../tools/exactly-once/weir-process.ts';
 import cells, { isByCheckpoint, nameOf, OPERATORS, sinksBehind } from './support/cells-job.ts';
 import type { Operator, SinkName } from './support/cells-job.ts';
-import { Stores } from './support/stores.ts';
+import { storesTest } from './support/stores.ts';
+import type { Stores } from './support/stores.ts';
 
 const JOB = fileURLToPath(new URL('./support/cells-job.ts', import.meta.url));
 /** Enough for three kills; a socket goes on while nobody reads. */
@@ -30,12 +30,6 @@ const RATE = 45;
 const LINGER_MS = 30;
 /** Well behind the interval of checkpoints. */
 const LATE_MS = 330;
-
-const shared = Stores.start();
-after(async () => {
-  const stores = await shared;
-  if (typeof stores !== 'string') await stores.stop();
-});
 
 interface Group {
   readonly source: 'files' | 'socket';
@@ -272,12 +266,7 @@ async function drive(trial: Trial, { mode }: Group, stores: Stores): Promise<voi
 
 for (const source of ['files', 'socket'] as const)
   for (const mode of ['OFF', 'AT_LEAST_ONCE', 'EXACTLY_ONCE'] as const)
-    test(`killed, ${source} · ${mode}: every path shows just its level`, async (context) => {
-      const stores = await shared;
-      if (typeof stores === 'string') {
-        if (process.env['CI'] === 'true') throw new Error(stores);
-        return context.skip(`NOT RUN: ${stores}`);
-      }
+    storesTest(`killed, ${source} · ${mode}: every path shows just its level`, async (stores) => {
       const group = { source, mode };
       const trial = new Trial(group, stores);
       try {

@@ -1,8 +1,8 @@
 /**
  * The one test command: `npm test` runs everything, `npm test -- PART…` only the parts named
  * (checks, ledger, unit, simulation, integration, processes, kafka, postgres, redis, guarantees,
- * schedules). Quiet about what passes, full about what fails; the last line is always `N passed, N failed`.
- * Exit code 1 on any failure.
+ * schedules). Quiet about what passes, full about what fails; the last line is always `N passed, N
+ * failed`. Exit code 1 on any failure.
  */
 import { fileURLToPath } from 'node:url';
 import { ledgerOutcome, tidyOutcomes, toolOutcomes } from './checks.ts';

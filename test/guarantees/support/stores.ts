@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { startPostgres } from '../../../tools/postgres/server.ts';
 import type { PostgresServer } from '../../../tools/postgres/server.ts';
 import { proxyBeforeRedis } from '../../../tools/redis/proxy.ts';
@@ -108,6 +109,24 @@ export class Stores {
     const lines = body.split('\n').filter((line) => line !== '');
     this.#received.set(name, [...(this.#received.get(name) ?? []), ...lines]);
   }
+}
+
+let shared: Promise<Stores | string> | null = null;
+
+after(async () => {
+  const stores = await shared;
+  if (stores !== null && typeof stores !== 'string') await stores.stop();
+});
+
+/** Without the systems a test is skipped loudly; in continuous integration that is a failure. */
+export function storesTest(name: string, run: (stores: Stores) => Promise<void>): void {
+  void test(name, async (context) => {
+    shared ??= Stores.start();
+    const stores = await shared;
+    if (typeof stores !== 'string') return run(stores);
+    if (process.env['CI'] === 'true') throw new Error(stores);
+    context.skip(`NOT RUN: ${stores}`);
+  });
 }
 
 function parsed(lines: readonly string[]): Result[] {
