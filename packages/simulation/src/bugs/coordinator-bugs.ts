@@ -93,6 +93,38 @@ export const coordinatorBugs: readonly PlantedBug[] = [
       substituteMethod(SourceCoordinator.prototype, 'readersReset', () => () => undefined),
   },
   {
+    name: 'request of a reader answered after it was reset',
+    scenario: 'thread-dies-in-restart',
+    plant: () => {
+      const asked = new WeakMap<SourceCoordinator, Set<number>>();
+      const undoHandle = substituteMethod(
+        SourceCoordinator.prototype,
+        'handle',
+        (original) =>
+          function (this: SourceCoordinator, subtask, event) {
+            const known = asked.get(this) ?? new Set<number>();
+            asked.set(this, known);
+            if (event.type === 'splitRequest') known.add(subtask);
+            original.call(this, subtask, event);
+          },
+      );
+      const undoReset = substituteMethod(
+        SourceCoordinator.prototype,
+        'readersReset',
+        (original) =>
+          function (this: SourceCoordinator, subtasks, checkpointId) {
+            const known = [...(asked.get(this) ?? [])].filter((one) => subtasks.includes(one));
+            original.call(this, subtasks, checkpointId);
+            for (const subtask of known) this.handle(subtask, { type: 'splitRequest' });
+          },
+      );
+      return () => {
+        undoHandle();
+        undoReset();
+      };
+    },
+  },
+  {
     name: 'no checkpoint restored after a failure',
     plant: () =>
       substituteGetter(CheckpointShell.prototype, 'latestCompleted', function () {

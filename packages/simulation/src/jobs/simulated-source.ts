@@ -12,6 +12,7 @@ import type {
   SplitEnumeratorContext,
 } from '@weir/core/internal/api/source';
 import type { SourceSpec, SplitSpec } from './job-spec.ts';
+import { sleep } from '@weir/core/internal/base/clock';
 import { hashOf } from './simulated-record.ts';
 import type { SimulatedRecord } from './simulated-record.ts';
 
@@ -48,7 +49,10 @@ class Enumerator implements SplitEnumerator<Split, Split[]> {
     // The splits are known.
   }
 
-  handleSplitRequest(subtask: number): void {
+  /** Some take a while to find an answer, and the next call waits for them. */
+  async handleSplitRequest(subtask: number): Promise<void> {
+    if (this.#spec.readsInTurn === false)
+      await sleep(this.#context.clock, this.#spec.pauseMs, `${this.#spec.name} looks for splits`);
     const { parallelism } = this.#context;
     const isFirst = this.#spec.assignment === 'first';
     const given = isFirst
