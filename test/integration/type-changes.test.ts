@@ -163,6 +163,21 @@ const ROWS: readonly Row[] = [
     }),
     refused: null,
   },
+  ...migrated([
+    [
+      'text',
+      String,
+      /^migrate\[1\] of state "it" of "values" .* is string, but the default .* has/,
+    ],
+    [
+      'nothing',
+      () => undefined,
+      /one that is undefined, but the default of the state is \{ n: num/,
+    ],
+    ['another field', (n) => ({ n: String(n) }), /one that has field "n" as string, but the def/],
+    ['a function', (n) => ({ n, f: () => n }), /one that cannot be stored: /],
+    ['a promise', async (n) => ({ n }), /the migration of state "it" .* returned a promise under/],
+  ]),
   {
     change: 'number to object without a default: by the first value that is written',
     from: countingUnsaid,
@@ -198,6 +213,22 @@ const ROWS: readonly Row[] = [
     runs: true,
   },
 ];
+
+/** As a job without a compiler may have them, or one that says `any`. */
+function migrated(
+  makes: readonly (readonly [what: string, migrate: (n: number) => unknown, refused: RegExp])[],
+): readonly Row[] {
+  return makes.map(([what, migrate, refused]) => ({
+    change: `a migration that makes ${what} where an object is wanted`,
+    from: counting,
+    to: value<{ n: number }>(({ n }) => ({ n: n + 1 }), {
+      default: () => ({ n: 0 }),
+      version: 2,
+      migrate: { 1: migrate },
+    }),
+    refused,
+  }));
+}
 
 function accumulating(first: () => unknown): Version {
   return (numbers) =>

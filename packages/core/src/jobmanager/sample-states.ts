@@ -3,8 +3,8 @@
  * them, passes them through schemas, and compares what neither covers with what the code of the job
  * says of its type.
  */
-import { decodeValue } from '../base/codec/value-codec.ts';
-import { StateMigrationError } from '../base/errors.ts';
+import { decodeValue, encodeValue } from '../base/codec/value-codec.ts';
+import { messageOf, StateMigrationError } from '../base/errors.ts';
 import type { OperatorSnapshot, StateHandle } from '../protocol/snapshot.ts';
 import { Unmigrated } from '../state/heap/unmigrated.ts';
 import { readKeyed } from '../state/snapshot/read-keyed.ts';
@@ -76,7 +76,12 @@ async function sampleKeyed(
       const where = ` under key ${String(key)}`;
       const content = contents[name];
       if (plan.evolve === null) lookAt(plan, sample, valuesIn(kind, content), where);
-      else new Unmigrated(content, kind, plan.evolve).migrate(where);
+      else
+        checkEvolved(
+          plan,
+          valuesIn(kind, new Unmigrated(content, kind, plan.evolve).migrate(where)),
+          where,
+        );
     }
     if (++read >= sampleMax) return;
   }
@@ -101,7 +106,7 @@ async function sampleItems(
         const where = mode === 'broadcast' ? ` under key ${String(key)}` : '';
         sample.read++;
         if (plan.evolve === null) lookAt(plan, sample, [value], where);
-        else plan.evolve(value, where);
+        else checkEvolved(plan, [plan.evolve(value, where)], where);
       }
     }
   } finally {
@@ -152,6 +157,43 @@ function compare(plan: StatePlan, sample: StateSample, stored: Shape, where: str
         version: storedVersion,
       },
     },
+  );
+}
+
+/** Whether what a migration or schema has made can be stored, and is what the code says it is. */
+function checkEvolved(plan: StatePlan, values: Iterable<unknown>, where: string): void {
+  let count = 0;
+  for (const value of values) {
+    if (count++ >= ITEMS_MAX) return;
+    const wrong = faultOf(plan, value);
+    if (wrong === null) continue;
+    const { operator, state, storedVersion, declaredVersion } = plan;
+    const isMigrated = storedVersion !== declaredVersion;
+    const maker = isMigrated ? `migrate[${storedVersion}]` : 'the schema';
+    throw new StateMigrationError(
+      `${maker} of state "${state}" of ${operator} makes of a value${where} one that ${wrong}`,
+      { details: { operator, state, version: storedVersion } },
+    );
+  }
+}
+
+function faultOf({ declared, kind }: StatePlan, value: unknown): string | null {
+  try {
+    encodeValue(value);
+  } catch (error) {
+    return `cannot be stored: ${messageOf(error)}`;
+  }
+  if (declared === null || declared.witness === null) return null;
+  const { shape, witness } = declared;
+  if (kind === 'value' && value === undefined)
+    return `is undefined, but the ${witness} of the state is ${shapeText(shape)}: return a value`;
+  const mismatch = mismatchOf(shapeOf(value), shape);
+  if (mismatch === null) return null;
+  const { path, stored, declared: wanted } = mismatch;
+  const field = path === '' ? 'is' : `has field "${path}" as`;
+  return (
+    `${field} ${stored}, but the ${witness} of the state has ${wanted}: mend it, or if the type ` +
+    'holds both, give the state a schema that says so'
   );
 }
 

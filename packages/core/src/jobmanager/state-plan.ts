@@ -24,7 +24,7 @@ export interface StatePlan {
   /** Brings a value to the declared type; `null`: values are read as they are. */
   readonly evolve: Evolve | null;
   readonly hasSchema: boolean;
-  /** What the code says of the type; `null` where a version or a schema decides, or nothing. */
+  /** What the code says of the type; `null` where a schema decides, or nothing. */
   readonly declared: DeclaredShape | null;
   /** The code says of it what it said when the snapshot was taken. */
   readonly isSaidAlike: boolean;
@@ -68,7 +68,7 @@ export function plansOf(
     const type = { kind: kindOf(descriptor), evolution };
     const evolve = evolutionOf(operator, { name, kind, version, schema }, type);
     const hasSchema = evolution?.schema !== undefined;
-    const declared = hasSchema || evolve !== null ? null : declaredShapeOf(descriptor);
+    const declared = hasSchema ? null : declaredShapeOf(descriptor);
     return {
       ...facts,
       declaredVersion: versionOf(evolution),

@@ -2,7 +2,9 @@
  * Whether values of a stored state can be read as the state is declared now, and how. Used by the
  * backends when they restore, and before a job starts to refuse what does not fit. Pure.
  */
-import type { StandardSchema, StateEvolution } from '../api/state-evolution.ts';
+import { Buffer } from 'node:buffer';
+import type { StandardResult, StandardSchema, StateEvolution } from '../api/state-evolution.ts';
+import { encodeValue } from '../base/codec/value-codec.ts';
 import { messageOf, StateMigrationError } from '../base/errors.ts';
 
 /** A state as a snapshot tells of it. */
@@ -101,30 +103,46 @@ function runMigration(
   value: unknown,
   { operator, stored, where }: Place,
 ): unknown {
+  const details = { operator, state: stored.name, version: stored.version };
+  let migrated: unknown;
   try {
-    return migrate(value as never);
+    migrated = migrate(value as never);
   } catch (error) {
     throw new StateMigrationError(
       `the migration of state "${stored.name}" of ${operator} from version ${stored.version} ` +
         `threw${where}: ${messageOf(error)}; mend migrate[${stored.version}] so that it takes ` +
         'every stored value, or start the version of the job that stored it',
-      { cause: error, details: { operator, state: stored.name, version: stored.version } },
+      { cause: error, details },
     );
   }
+  if (!isPromise(migrated)) return migrated;
+  throw new StateMigrationError(
+    `the migration of state "${stored.name}" of ${operator} from version ${stored.version} ` +
+      `returned a promise${where}; states are read synchronously: make migrate` +
+      `[${stored.version}] a function that is not async`,
+    { details },
+  );
+}
+
+/** Also of what is none by its class but can be awaited. A rejection is reported here alone. */
+function isPromise(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof Promise) value.catch(() => undefined);
+  return value instanceof Promise || typeof (value as { then?: unknown }).then === 'function';
 }
 
 function validated(
   schema: StandardSchema<unknown>,
   value: unknown,
-  { operator, stored, text, where }: Place & { readonly text: string | null },
+  place: Place & { readonly text: string | null },
 ): unknown {
-  const result = schema['~standard'].validate(value);
-  if (result instanceof Promise)
-    throw new StateMigrationError(
-      `the schema of state "${stored.name}" of ${operator} checks asynchronously; states are ` +
-        'read synchronously',
-    );
-  if (result.issues === undefined) return result.value;
+  const { operator, stored, text, where } = place;
+  const result = validate(schema, value, place);
+  if (result.issues === undefined) {
+    // Without a text to tell it by, the schema goes over its own values at every later start.
+    if (text === null) requireSettled(schema, { value, made: result.value }, place);
+    return result.value;
+  }
   const [issue] = result.issues;
   const path = (issue?.path ?? [])
     .map((part) => String(typeof part === 'object' ? part.key : part))
@@ -138,4 +156,42 @@ function validated(
       details: { operator, state: stored.name, storedSchema: stored.schema, declaredSchema: text },
     },
   );
+}
+
+function validate(
+  schema: StandardSchema<unknown>,
+  value: unknown,
+  { operator, stored }: Place,
+): StandardResult<unknown> {
+  const result = schema['~standard'].validate(value);
+  if (!(result instanceof Promise)) return result;
+  result.catch(() => undefined);
+  throw new StateMigrationError(
+    `the schema of state "${stored.name}" of ${operator} checks asynchronously; states are ` +
+      'read synchronously',
+  );
+}
+
+/** Throws where the schema would change, or refuse, what it has made of a value itself. */
+function requireSettled(
+  schema: StandardSchema<unknown>,
+  { value, made }: { readonly value: unknown; readonly made: unknown },
+  place: Place,
+): void {
+  if (isSame(made, value)) return;
+  const again = validate(schema, made, place);
+  if (again.issues === undefined && isSame(again.value, made)) return;
+  const { operator, stored, where } = place;
+  throw new StateMigrationError(
+    `the schema of state "${stored.name}" of ${operator} ` +
+      `${again.issues === undefined ? 'changes' : 'does not take'} what it has itself made of a ` +
+      `value${where}: each start would apply it once more. Let the schema describe the type ` +
+      'only, and change values by a higher version and a migration',
+    { details: { operator, state: stored.name } },
+  );
+}
+
+/** By what would be stored of them. */
+function isSame(a: unknown, b: unknown): boolean {
+  return Object.is(a, b) || Buffer.compare(encodeValue(a), encodeValue(b)) === 0;
 }

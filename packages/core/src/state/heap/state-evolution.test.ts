@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import type { StandardSchema } from '../../api/state-evolution.ts';
 import { listState, mapState, reducingState, valueState } from '../../api/state-descriptors.ts';
 import type {
   ListState,
@@ -217,6 +218,59 @@ test('a migration that throws names operator, state, key and version', () => {
     () => backend.setCurrentKey('b'),
     /the migration of state "total" of "totals" from version 1 threw under key b: no label/,
   );
+});
+
+test('a migration that is async is refused, and its promise never becomes the value', () => {
+  for (const make of [async () => ({ count: 1 }), () => ({ then: () => undefined })]) {
+    const total = valueState<unknown>({ version: 2, migrate: { 1: make } });
+    const { backend } = restore(oldState(), { total });
+    assert.throws(
+      () => backend.setCurrentKey('b'),
+      /migration of state "total" of "totals" from version 1 returned a promise under key b; .* async/,
+    );
+  }
+});
+
+/** As valibot is: JSON Schema cannot be asked for. */
+function untold<T>(validate: (value: unknown) => T): StandardSchema<T> {
+  const checked = (value: unknown) => ({ value: validate(value) });
+  return { '~standard': { version: 1, vendor: 'untold', validate: checked } };
+}
+
+test('a schema that would change its own values again at each start is refused', () => {
+  const twice = untold((value) => ({ n: (value as V1).n * 2 }));
+  const toText = z.object({ n: z.number() }).transform(({ n }) => String(n));
+  for (const [schema, what] of [
+    [twice, /the schema of state "total" of "totals" changes what it .* under key b: .* migration/],
+    [toText, /the schema of state "total" of "totals" does not take what it .* under key b: /],
+  ] as const) {
+    const { backend } = restore(oldState(), { total: valueState<unknown>({ schema }) });
+    assert.throws(() => backend.setCurrentKey('b'), what);
+  }
+});
+
+test('a schema that cannot be shown fills in, trims and leaves as it is', () => {
+  const filled = untold((value) => ({ label: '', ...(value as V1) }));
+  const { backend, handles } = restore(oldState(), { total: valueState({ schema: filled }) });
+  backend.setCurrentKey('b');
+  const first = (handles['total'] as ValueState<unknown>).value;
+  assert.deepEqual(first, { label: '', n: 98 });
+  const again = restore(snapshotOf(backend), { total: valueState({ schema: filled }) });
+  again.backend.setCurrentKey('b');
+  assert.deepEqual((again.handles['total'] as ValueState<unknown>).value, first);
+});
+
+test('a schema that can be shown changes values once', () => {
+  const shown = z
+    .object({ n: z.number() })
+    .transform(({ n }) => ({ n: n * 2 }))
+    .pipe(z.object({ n: z.number() }));
+  const { backend, handles } = restore(oldState(), { total: valueState<V1>({ schema: shown }) });
+  backend.setCurrentKey('b');
+  assert.deepEqual((handles['total'] as ValueState<V1>).value, { n: 196 });
+  const again = restore(snapshotOf(backend), { total: valueState<V1>({ schema: shown }) });
+  again.backend.setCurrentKey('b');
+  assert.deepEqual((again.handles['total'] as ValueState<V1>).value, { n: 196 });
 });
 
 test('the compiler checks what a migration gives', () => {
