@@ -197,8 +197,9 @@ test('values that nobody can check are shown by kind, and so is what they lack',
           emits: type<number>(),
           state: states,
           onElement(n, context) {
-            const { plain, object } = context.state as Record<string, ValueState<unknown>>;
+            const { plain, object, third } = context.state as Record<string, ValueState<unknown>>;
             plain?.update(n);
+            third?.update(n);
             object?.update({ n });
             context.emit(n);
           },
@@ -210,6 +211,7 @@ test('values that nobody can check are shown by kind, and so is what they lack',
   const stored = keeping({
     plain: valueState(),
     object: valueState({ default: () => ({ n: 0 }) }),
+    third: valueState({ version: 3 }),
   });
   let savepoint = '';
   await operated(stored, data, async (control) => {
@@ -223,7 +225,11 @@ test('values that nobody can check are shown by kind, and so is what they lack',
     same.out,
     /plain \(value\) is .*; 2 keys were read\n      its values are stored as number; unchecked/,
   );
-  assert.match(same.out, /object \(value\) is read as it is; 2 keys were read\n  "out"/);
+  assert.match(same.out, /object \(value\) is read as it is; 2 keys were read\n    third/);
+  assert.match(
+    same.out,
+    /third .*\n      its values are .*; unchecked .* version 3 as before, no schema and no default: if/,
+  );
   const wider = keeping({
     plain: valueState(),
     object: valueState({ default: () => ({ n: 0, label: '' }) }),

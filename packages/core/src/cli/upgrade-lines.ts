@@ -64,13 +64,16 @@ function fateText({ fate, storedVersion, declaredVersion }: StateFinding): strin
 
 /** What nobody checked, and what the code may miss. */
 function hintLines(finding: StateFinding): readonly string[] {
-  const { fate, storedTypes, checkedBy, missingFields } = finding;
+  const { fate, storedTypes, checkedBy, missingFields, storedVersion } = finding;
   if (fate !== 'as it is' || storedTypes.length === 0) return [];
   const types = storedTypes.join(' | ');
   if (checkedBy === null)
     return [
       `      its values are stored as ${types}; unchecked against your code, which gives the ` +
-        'state no schema, no version and no default: if the type has changed, raise its version',
+        (storedVersion === 1
+          ? 'state no schema, no version and no default: if the type has changed, raise its version'
+          : `state version ${storedVersion} as before, no schema and no default: if the type has ` +
+            'changed again, raise its version'),
     ];
   if (missingFields.length === 0) return [];
   return [
