@@ -38,6 +38,8 @@ export interface Shortcuts {
   readonly sharesPlans: boolean;
   /** Chains make plain calls; no code is generated. */
   readonly plainChains: boolean;
+  /** Messages between the JobManager and tasks arrive as they were sent, not copied. */
+  readonly sharesMessages?: boolean;
 }
 
 export interface MachineOptions {

@@ -69,7 +69,7 @@ export class SimulatedSlots {
     observer.sentToTask(message);
     // What is deployed to a dead thread never runs.
     if (thread.isLost) return observer.threadDied(slot);
-    const copy = copyPlain(message);
+    const copy = this.#copied(message);
     thread.toThread.send(
       copy,
       () => labelOf(copy),
@@ -154,7 +154,7 @@ export class SimulatedSlots {
 
   #receive(thread: SlotThread, message: JobManagerMessage): void {
     const { observer } = this.#options.machine;
-    const copy = copyPlain(message);
+    const copy = this.#copied(message);
     observer.sentByTask(copy);
     thread.fromThread.send(
       copy,
@@ -166,6 +166,11 @@ export class SimulatedSlots {
         observer.handled(copy);
       },
     );
+  }
+
+  #copied<T>(message: T): T {
+    const isShared = this.#options.machine.moods.shortcuts?.sharesMessages === true;
+    return isShared ? message : copyPlain(message);
   }
 
   #connect(a: number, b: number): void {

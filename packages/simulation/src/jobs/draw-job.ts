@@ -58,7 +58,7 @@ function drawSource(random: Random, index: number, stepTs: number): SourceSpec {
   const name = `s${index}`;
   const splits = Array.from({ length: splitCount }, (_split, number): SplitSpec => ({
     id: `${name}.${number}`,
-    count: random.int(8) === 0 ? 0 : 1 + random.int(30),
+    count: random.int(8) === 0 ? 0 : 1 + random.int(24),
     firstTs: 1000 + random.int(100),
     stepTs,
   }));

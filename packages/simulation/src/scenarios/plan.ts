@@ -137,7 +137,11 @@ function drawMoods(random: Random): Moods {
 function drawShortcuts(random: Random, { streams }: JobSpec): Shortcuts {
   // The function of `all` keeps the number of its subtask.
   const keepsSomething = streams.some((it) => it.type === 'operator' && it.kind === 'all');
-  return { sharesPlans: random.int(10) > 0 && !keepsSomething, plainChains: random.int(10) > 0 };
+  return {
+    sharesPlans: random.int(10) > 0 && !keepsSomething,
+    plainChains: random.int(10) > 0,
+    sharesMessages: random.int(4) > 0,
+  };
 }
 
 function drawParallelisms(random: Random): readonly number[] {
