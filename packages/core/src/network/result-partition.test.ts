@@ -117,7 +117,7 @@ test('a batch of many records keeps the timestamp of each', () => {
   assert.deepEqual(sent, [...known.slice(0, 3), ...known.slice(0, 100), ...known]);
 });
 
-test('only what is still open waits for a flush; a frame that has its number goes by itself', () => {
+test('only what is still open waits for a flush; a numbered frame goes by itself', () => {
   const { partition, first } = createPartition();
   assert.equal(partition.isOpen, false);
   partition.emit(0, 'x', NO_TIMESTAMP);
