@@ -100,7 +100,7 @@ function startFresh(facts: StartFacts): StartDecision {
   return { ...empty, warning };
 }
 
-/** Not every sink can tell that it is ahead; whoever goes back on purpose must know all the same. */
+/** Not every sink can tell that it is ahead: whoever goes back on purpose must know it too. */
 export function olderWarning(
   decision: Pick<StartDecision, 'type'>,
   chosen: number | undefined,

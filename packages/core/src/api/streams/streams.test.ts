@@ -349,7 +349,7 @@ test('a function that would return before its work is done is refused', () => {
     (env) => env.fromCollection([1]).forEach(generator),
     (env) => env.fromCollection([1]).flatMap(later as never),
     (env) => keyed(env).reduce(later as never),
-    (env) => keyed(env).aggregate({ ...sum, add: later }),
+    (env) => keyed(env).aggregate({ ...sum, add: later as never }),
     process({ onElement: generator }),
     process({ onTimer: generator }),
     state(reducingState(later as never)),
