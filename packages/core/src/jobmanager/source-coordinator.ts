@@ -52,6 +52,8 @@ export class SourceCoordinator {
   #isStarted = false;
   /** Calls with splits that go back to the enumerator, which has not got them yet. */
   #returning = 0;
+  /** Readers reset while the present call was under way: it answers their former attempts. */
+  readonly #resetMeanwhile = new Set<number>();
   /** Calls of the enumerator run one after the other. */
   #queue: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -74,9 +76,9 @@ export class SourceCoordinator {
       parallelism: options.parallelism,
       registeredReaders: () => [...this.#readers].toSorted((a, b) => a - b),
       assignSplits: (subtask: number, splits: readonly unknown[]) => this.#assign(subtask, splits),
-      signalNoMoreSplits: (subtask: number) => this.#send(subtask, { type: 'noMoreSplits' }),
+      signalNoMoreSplits: (subtask: number) => this.#answer(subtask, { type: 'noMoreSplits' }),
       sendEvent: (subtask: number, event: unknown) =>
-        this.#send(subtask, { type: 'custom', event }),
+        this.#answer(subtask, { type: 'custom', event }),
       fail: (error: unknown) => this.#fail(error),
     };
     this.#enumerator =
@@ -140,14 +142,9 @@ export class SourceCoordinator {
     for (const subtask of subtasks) {
       this.#readers.delete(subtask);
       this.#resets.set(subtask, this.#resetsOf(subtask) + 1);
+      this.#resetMeanwhile.add(subtask);
     }
-    for (const { splits, subtask } of back) {
-      this.#returning++;
-      this.#enqueue(() => {
-        this.#returning--;
-        return this.#enumerator.addSplitsBack(splits, subtask);
-      });
-    }
+    for (const { splits, subtask } of back) this.#giveBack(subtask, splits);
   }
 
   async close(): Promise<void> {
@@ -160,8 +157,22 @@ export class SourceCoordinator {
   #assign(subtask: number, splits: readonly unknown[]): void {
     if (this.#isClosed || splits.length === 0) return;
     this.#isStarted = true;
+    if (this.#resetMeanwhile.has(subtask)) return this.#giveBack(subtask, splits);
     this.#assignments.push({ subtask, splits, after: this.#lastSnapshotId });
     this.#send(subtask, { type: 'addSplits', splits });
+  }
+
+  #giveBack(subtask: number, splits: readonly unknown[]): void {
+    this.#returning++;
+    this.#enqueue(() => {
+      this.#returning--;
+      return this.#enumerator.addSplitsBack(splits, subtask);
+    });
+  }
+
+  /** What the call under way has to say to a reader that is no more is of no use to the next. */
+  #answer(subtask: number, event: ReaderEvent): void {
+    if (!this.#resetMeanwhile.has(subtask)) this.#send(subtask, event);
   }
 
   #send(subtask: number, event: ReaderEvent): void {
@@ -184,7 +195,10 @@ export class SourceCoordinator {
 
   #enqueue(call: () => void | Promise<void>): void {
     this.#queue = this.#queue
-      .then(() => (this.#isClosed ? undefined : call()))
+      .then(() => {
+        this.#resetMeanwhile.clear();
+        return this.#isClosed ? undefined : call();
+      })
       .catch((error: unknown) => this.#fail(error));
   }
 
