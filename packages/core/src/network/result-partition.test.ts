@@ -292,6 +292,16 @@ test('nothing may follow the end of the data, nothing at all the end of the part
   assert.throws(() => partition.broadcastBarrier(trigger(2)), /behind the end of the partition/);
 });
 
+test('a checkpoint given up behind the end of the partition needs no word to consumers', () => {
+  const { partition, first } = createPartition();
+  const consumer = new Recorder();
+  partition.broadcastEndOfData(0);
+  partition.broadcastEndOfPartition();
+  partition.broadcastCancel(1);
+  first.subscribe(subscribe(), consumer.send);
+  assert.doesNotMatch(consumer.take().join(' '), /cancel/);
+});
+
 test('a restored channel goes on with the number of its mark', () => {
   const { partition, first } = createPartition();
   const consumer = new Recorder();

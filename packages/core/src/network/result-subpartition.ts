@@ -166,6 +166,8 @@ export class ResultSubpartition {
     this.flush();
     const at = this.end;
     if (this.#closed) return at;
+    // The end has told the consumers already that no barrier will come.
+    if (frame.kind === 'cancel' && this.#ended === 'partition') return at;
     assert(this.#ended !== 'partition', 'a control frame behind the end of the partition');
     if (frame.kind === 'endOfPartition') this.#ended = 'partition';
     this.#controls.push({ at, frame, sent: false });
