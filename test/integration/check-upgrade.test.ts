@@ -226,10 +226,7 @@ test('values that nobody can check are shown by kind, and so is what they lack',
     /plain \(value\) is .*; 2 keys were read\n      its values are stored as number; unchecked/,
   );
   assert.match(same.out, /object \(value\) is read as it is; 2 keys were read\n    third/);
-  assert.match(
-    same.out,
-    /third .*\n      its values are .*; unchecked .* version 3 as before/,
-  );
+  assert.match(same.out, /third .*\n      its values are .*; unchecked .* version 3 as before/);
   const wider = keeping({
     plain: valueState(),
     object: valueState({ default: () => ({ n: 0, label: '' }) }),

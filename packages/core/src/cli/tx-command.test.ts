@@ -5,7 +5,7 @@ import { Configuration } from '../base/configuration.ts';
 import { prepareJob } from '../jobmanager/prepare-run.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-test('transactions are listed whatever guarantee the job has without the -D of its run', async () => {
+test('transactions are listed whatever the job guarantees without the -D of its run', async () => {
   const environment = new TestEnvironment();
   const strict = job('strict', (env) => {
     env.requireGuarantee('exactly-once').fromCollection([1]).print();

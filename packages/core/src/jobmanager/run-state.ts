@@ -197,14 +197,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
     ended: null,
     startedAt: (isNewRun ? null : seen?.record.startedAt) ?? options.clock.wallTime(),
     wouldRepeat: wouldRepeat(prepared.streamGraph, guaranteeSettings(prepared.configuration)),
-    restoredFrom:
-      decision.type === 'restore'
-        ? claimed === null
-          ? (restored?.directory ?? null)
-          : null
-        : isNewRun
-          ? null
-          : (seen?.record.restoredFrom ?? null),
+    restoredFrom: restoredFrom(found, claimed === null ? restored : null, isNewRun),
   });
   if (record === 'taken') return 'taken';
   const releaseLease = options.ownership.holdLease(jobDirectory);
@@ -239,6 +232,16 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
       log.close();
     },
   };
+}
+
+/** `foreign`: the snapshot of the start, unless it is the job's own by a claim. */
+function restoredFrom(
+  { decision, seen }: Seen,
+  foreign: StoredSnapshot | null,
+  isNewRun: boolean,
+): string | null {
+  if (decision.type === 'restore') return foreign?.directory ?? null;
+  return isNewRun ? null : (seen?.record.restoredFrom ?? null);
 }
 
 /** A run without a record: it resumes nothing by itself, but may start from a snapshot. */

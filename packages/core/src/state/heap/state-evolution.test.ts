@@ -221,6 +221,7 @@ test('a migration that throws names operator, state, key and version', () => {
 });
 
 test('a migration that is async is refused, and its promise never becomes the value', () => {
+  // oxlint-disable-next-line no-thenable -- what it is about
   for (const make of [async () => ({ count: 1 }), () => ({ then: () => undefined })]) {
     const total = valueState<unknown>({ version: 2, migrate: { 1: make } });
     const { backend } = restore(oldState(), { total });
