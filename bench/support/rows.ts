@@ -1,4 +1,4 @@
-/** All rows, in the order of the table. */
+/** All rows, in the order in which they run. The row of ten minutes, if any, is the first. */
 import { HEAP_ROW } from '../rows/heap.ts';
 import { KAFKA_ROWS } from '../rows/kafka.ts';
 import { KEYED_ROWS } from '../rows/keyed.ts';
@@ -13,11 +13,11 @@ import { WORD_COUNT_ROW } from '../rows/word-count.ts';
 import type { Row } from './row.ts';
 
 export const ROWS: readonly Row[] = [
+  HEAP_ROW,
   ...ONE_THREAD_ROWS,
   ...KEYED_ROWS,
   ...SNAPSHOT_ROWS,
   LATENCY_ROW,
-  HEAP_ROW,
   ...PROCESS_ROWS,
   ...SAVEPOINT_ROWS,
   WORD_COUNT_ROW,
