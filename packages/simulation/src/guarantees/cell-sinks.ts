@@ -18,7 +18,7 @@ import type { CellStore, Result } from './cell-store.ts';
 const ON_ITS_WAY_MS = 25;
 const BROKEN_ONE_IN = 10;
 /** Between results and their confirmation, where that is separate. */
-const WINDOW_MS = 6;
+export const WINDOW_MS = 6;
 
 export function cellSink(
   kind: SinkKind,
@@ -156,7 +156,7 @@ class LogSink extends WriteAheadLogSink<Result> {
       confirmations: {
         isCommitted: (batch) => store.call(life, 'look', () => store.marks.has(markOf(batch))),
         commitCheckpoint: async (batch) => {
-          await store.call(life, 'mark', () => store.marks.add(markOf(batch)), WINDOW_MS);
+          await store.confirm(life, markOf(batch), WINDOW_MS);
         },
       },
     };

@@ -24,6 +24,9 @@ export class CellStore {
   readonly lists: Map<string, Result[]> = new Map();
   readonly values: Map<string, Map<string, Result>> = new Map();
   readonly marks: Set<string> = new Set();
+  /** Told of each confirmation that begins, by its number from 1. */
+  onConfirming: (nth: number) => void = () => undefined;
+  #confirmations = 0;
   readonly #world: World;
   readonly #random: Random;
 
@@ -38,6 +41,11 @@ export class CellStore {
     return new Promise((resolve) => {
       this.#world.schedule(life, delayMs, what, () => resolve((early ?? { result: act() }).result));
     });
+  }
+
+  confirm(life: Life, mark: string, latencyMs: number): Promise<unknown> {
+    this.onConfirming(++this.#confirmations);
+    return this.call(life, 'mark', () => this.marks.add(mark), latencyMs);
   }
 
   append(sink: string, results: readonly Result[]): void {

@@ -18,7 +18,7 @@ import { World } from '../world/world.ts';
 import { SINKS } from './cell.ts';
 import type { CellGroup, Seen, SinkKind } from './cell.ts';
 import { cellJob, keyOf } from './cell-job.ts';
-import { cellSink } from './cell-sinks.ts';
+import { cellSink, WINDOW_MS } from './cell-sinks.ts';
 import { RECORDS_PER_SPLIT, SPLITS } from './cell-source.ts';
 import { CellStore } from './cell-store.ts';
 import type { Result } from './cell-store.ts';
@@ -38,6 +38,8 @@ const PARALLELISM = 2;
 /** Kills fall into this time; the job alone takes about as long. */
 const KILLS_WITHIN_MS = 120;
 const KILLS_MAX = 3;
+/** In most schedules one kill more falls between the results and the confirmation of one of these. */
+const CONFIRMATIONS = 6;
 const LIMIT_MS = 20_000;
 
 /** @throws Error when the engine breaks a promise of its own, or a job does not end. */
@@ -137,6 +139,12 @@ class CellSchedule {
       parallelisms: [PARALLELISM],
       random: world.random('supervisor'),
     });
+    const unlucky = random.int(CONFIRMATIONS + 1);
+    this.#ends.store.onConfirming = (nth) => {
+      if (nth !== unlucky) return;
+      const inMs = random.next() * WINDOW_MS;
+      world.schedule(null, inMs, 'kill', () => this.#supervisor.kill());
+    };
     for (let kill = random.int(KILLS_MAX + 1); kill > 0; kill--)
       world.schedule(null, random.next() * KILLS_WITHIN_MS, 'kill', () => this.#supervisor.kill());
   }
