@@ -38,7 +38,7 @@ const PARALLELISM = 2;
 /** Kills fall into this time; the job alone takes about as long. */
 const KILLS_WITHIN_MS = 120;
 const KILLS_MAX = 3;
-/** In most schedules one kill more falls between the results and the confirmation of one of these. */
+/** Of the first so many, mostly one is killed between its results and its confirmation. */
 const CONFIRMATIONS = 6;
 const LIMIT_MS = 20_000;
 
