@@ -50,6 +50,8 @@ export class SourceCoordinator {
   readonly #restored: CoordinatorSnapshot | null;
   /** Its `start` is done, or it has assigned a split: before, what it would tell is not all. */
   #isStarted = false;
+  /** What the present call gave such readers: goes back before any other call. */
+  #stale: Pick<Assignment, 'subtask' | 'splits'>[] = [];
   /** Calls with splits that go back to the enumerator, which has not got them yet. */
   #returning = 0;
   /** Readers reset while the present call was under way: it answers their former attempts. */
@@ -144,7 +146,15 @@ export class SourceCoordinator {
       this.#resets.set(subtask, this.#resetsOf(subtask) + 1);
       this.#resetMeanwhile.add(subtask);
     }
-    for (const { splits, subtask } of back) this.#giveBack(subtask, splits);
+    for (const { splits, subtask } of back) {
+      this.#returning++;
+      this.#enqueue(() => {
+        this.#returning--;
+        return this.#enumerator.addSplitsBack(splits, subtask);
+      });
+    }
+    // Beside the calls nothing else would give back what was assigned to one that is no more.
+    this.#enqueue(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -157,17 +167,20 @@ export class SourceCoordinator {
   #assign(subtask: number, splits: readonly unknown[]): void {
     if (this.#isClosed || splits.length === 0) return;
     this.#isStarted = true;
-    if (this.#resetMeanwhile.has(subtask)) return this.#giveBack(subtask, splits);
+    if (this.#resetMeanwhile.has(subtask)) {
+      this.#returning++;
+      this.#stale.push({ subtask, splits });
+      return;
+    }
     this.#assignments.push({ subtask, splits, after: this.#lastSnapshotId });
     this.#send(subtask, { type: 'addSplits', splits });
   }
 
-  #giveBack(subtask: number, splits: readonly unknown[]): void {
-    this.#returning++;
-    this.#enqueue(() => {
+  async #giveBackStale(): Promise<void> {
+    for (let it = this.#stale.shift(); it !== undefined; it = this.#stale.shift()) {
       this.#returning--;
-      return this.#enumerator.addSplitsBack(splits, subtask);
-    });
+      await this.#enumerator.addSplitsBack(it.splits, it.subtask);
+    }
   }
 
   /** What the call under way has to say to a reader that is no more is of no use to the next. */
@@ -199,6 +212,7 @@ export class SourceCoordinator {
         this.#resetMeanwhile.clear();
         return this.#isClosed ? undefined : call();
       })
+      .then(() => (this.#stale.length > 0 ? this.#giveBackStale() : undefined))
       .catch((error: unknown) => this.#fail(error));
   }
 
