@@ -176,10 +176,10 @@ export class SourceCoordinator {
     this.#send(subtask, { type: 'addSplits', splits });
   }
 
-  async #giveBackStale(): Promise<void> {
-    for (let it = this.#stale.shift(); it !== undefined; it = this.#stale.shift()) {
+  #giveBackStale(): void {
+    for (const { splits, subtask } of this.#stale.splice(0)) {
       this.#returning--;
-      await this.#enumerator.addSplitsBack(it.splits, it.subtask);
+      this.#enumerator.addSplitsBack(splits, subtask);
     }
   }
 
@@ -212,7 +212,7 @@ export class SourceCoordinator {
         this.#resetMeanwhile.clear();
         return this.#isClosed ? undefined : call();
       })
-      .then(() => (this.#stale.length > 0 ? this.#giveBackStale() : undefined))
+      .then(() => this.#giveBackStale())
       .catch((error: unknown) => this.#fail(error));
   }
 
