@@ -50,12 +50,10 @@ export class SourceCoordinator {
   readonly #restored: CoordinatorSnapshot | null;
   /** Its `start` is done, or it has assigned a split: before, what it would tell is not all. */
   #isStarted = false;
-  /** What the present call gave such readers: goes back before any other call. */
-  #stale: Pick<Assignment, 'subtask' | 'splits'>[] = [];
-  /** Calls with splits that go back to the enumerator, which has not got them yet. */
-  #returning = 0;
-  /** Readers reset while the present call was under way: it answers their former attempts. */
+  /** Readers reset since the present call began: it answers their former attempts. */
   readonly #resetMeanwhile = new Set<number>();
+  /** What such readers had: goes back to the enumerator before its next call. */
+  readonly #back: Pick<Assignment, 'subtask' | 'splits'>[] = [];
   /** Calls of the enumerator run one after the other. */
   #queue: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -117,7 +115,7 @@ export class SourceCoordinator {
    * Throws while splits are on their way back to it, which would be nowhere.
    */
   snapshot(checkpointId: number): CoordinatorSnapshot | null {
-    if (this.#returning > 0)
+    if (this.#back.length > 0)
       throw new WeirError(
         'transient',
         `no checkpoint now: splits are being given back to ${this.#options.source.name}; the ` +
@@ -146,14 +144,8 @@ export class SourceCoordinator {
       this.#resets.set(subtask, this.#resetsOf(subtask) + 1);
       this.#resetMeanwhile.add(subtask);
     }
-    for (const { splits, subtask } of back) {
-      this.#returning++;
-      this.#enqueue(() => {
-        this.#returning--;
-        return this.#enumerator.addSplitsBack(splits, subtask);
-      });
-    }
-    // Beside the calls nothing else would give back what was assigned to one that is no more.
+    this.#back.push(...back);
+    // A call, so that they go back, also when no other one comes.
     this.#enqueue(() => undefined);
   }
 
@@ -168,19 +160,11 @@ export class SourceCoordinator {
     if (this.#isClosed || splits.length === 0) return;
     this.#isStarted = true;
     if (this.#resetMeanwhile.has(subtask)) {
-      this.#returning++;
-      this.#stale.push({ subtask, splits });
+      this.#back.push({ subtask, splits });
       return;
     }
     this.#assignments.push({ subtask, splits, after: this.#lastSnapshotId });
     this.#send(subtask, { type: 'addSplits', splits });
-  }
-
-  #giveBackStale(): void {
-    for (const { splits, subtask } of this.#stale.splice(0)) {
-      this.#returning--;
-      this.#enumerator.addSplitsBack(splits, subtask);
-    }
   }
 
   /** What the call under way has to say to a reader that is no more is of no use to the next. */
@@ -209,10 +193,12 @@ export class SourceCoordinator {
   #enqueue(call: () => void | Promise<void>): void {
     this.#queue = this.#queue
       .then(() => {
+        if (this.#isClosed) return undefined;
         this.#resetMeanwhile.clear();
-        return this.#isClosed ? undefined : call();
+        for (const { splits, subtask } of this.#back.splice(0))
+          this.#enumerator.addSplitsBack(splits, subtask);
+        return call();
       })
-      .then(() => this.#giveBackStale())
       .catch((error: unknown) => this.#fail(error));
   }
 
