@@ -51,6 +51,13 @@ export class BroadcastProcessOperator extends ProcessFunctionOperator<
   AnyBroadcastFunction,
   BroadcastElementContext
 > {
+  readonly #onElement = this.guarded('onElement', (value) =>
+    this.fn.onElement(value, this.element),
+  );
+  readonly #onBroadcastElement = this.guarded('onBroadcastElement', (value) =>
+    this.fn.onBroadcastElement(value, this.element),
+  );
+
   constructor(
     context: OperatorContext,
     fn: AnyBroadcastFunction,
@@ -62,22 +69,12 @@ export class BroadcastProcessOperator extends ProcessFunctionOperator<
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
-    try {
-      const result: unknown = this.fn.onElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement');
-    } catch (error) {
-      throw this.failure(error, 'onElement');
-    }
+    this.#onElement(value);
   }
 
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(timestamp);
-    try {
-      const result: unknown = this.fn.onBroadcastElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onBroadcastElement');
-    } catch (error) {
-      throw this.failure(error, 'onBroadcastElement');
-    }
+    this.#onBroadcastElement(value);
   }
 }
 
@@ -85,6 +82,13 @@ export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
   AnyKeyedBroadcastFunction,
   KeyedBroadcastElementContext
 > {
+  readonly #onElement = this.guarded('onElement', (value) =>
+    this.fn.onElement(value, this.element),
+  );
+  readonly #onBroadcastElement = this.guarded('onBroadcastElement', (value) =>
+    this.fn.onBroadcastElement(value, this.element),
+  );
+
   constructor(
     context: OperatorContext,
     fn: AnyKeyedBroadcastFunction,
@@ -97,12 +101,7 @@ export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
-    try {
-      const result: unknown = this.fn.onElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement');
-    } catch (error) {
-      throw this.failure(error, 'onElement');
-    }
+    this.#onElement(value);
   }
 
   override processElement2(value: unknown, timestamp: number): void {
@@ -110,11 +109,6 @@ export class KeyedBroadcastProcessOperator extends KeyedProcessFunctionOperator<
     this.keyed.backend.clearCurrentKey();
     this.element.timestamp = timestamp;
     this.context.active.enter(this.context.operator.node);
-    try {
-      const result: unknown = this.fn.onBroadcastElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onBroadcastElement');
-    } catch (error) {
-      throw this.failure(error, 'onBroadcastElement');
-    }
+    this.#onBroadcastElement(value);
   }
 }

@@ -11,6 +11,21 @@ export abstract class FunctionOperator<F extends FunctionLifecycle> extends Stre
     this.fn = fn;
   }
 
+  /**
+   * A method of the function that is called with an element and gives nothing back: what it throws,
+   * and what it returns all the same, is told in its name.
+   */
+  protected guarded(method: string, call: (value: unknown) => unknown): (value: unknown) => void {
+    return (value) => {
+      try {
+        const result = call(value);
+        if (result !== undefined) this.checkResult(result, method);
+      } catch (error) {
+        throw this.failure(error, method);
+      }
+    };
+  }
+
   override async open(): Promise<void> {
     try {
       await this.fn.open?.(this.context.runtime);

@@ -17,6 +17,10 @@ export class KeyedProcessOperator extends KeyedProcessFunctionOperator<
   AnyKeyedProcessFunction,
   KeyedElementContext
 > {
+  readonly #onElement = this.guarded('onElement', (value) =>
+    this.fn.onElement(value, this.element),
+  );
+
   constructor(context: OperatorContext, fn: AnyKeyedProcessFunction) {
     super(context, fn, new KeyedElementContext(context, stateOf(context, fn.state)));
   }
@@ -29,12 +33,7 @@ export class KeyedProcessOperator extends KeyedProcessFunctionOperator<
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
-    try {
-      const result: unknown = this.fn.onElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement');
-    } catch (error) {
-      throw this.failure(error, 'onElement');
-    }
+    this.#onElement(value);
   }
 }
 
@@ -43,27 +42,24 @@ export class KeyedCoProcessOperator extends KeyedProcessFunctionOperator<
   AnyKeyedCoProcessFunction,
   KeyedElementContext
 > {
+  readonly #onElement1 = this.guarded('onElement1', (value) =>
+    this.fn.onElement1(value, this.element),
+  );
+  readonly #onElement2 = this.guarded('onElement2', (value) =>
+    this.fn.onElement2(value, this.element),
+  );
+
   constructor(context: OperatorContext, fn: AnyKeyedCoProcessFunction) {
     super(context, fn, new KeyedElementContext(context, stateOf(context, fn.state)));
   }
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(value, timestamp);
-    try {
-      const result: unknown = this.fn.onElement1(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement1');
-    } catch (error) {
-      throw this.failure(error, 'onElement1');
-    }
+    this.#onElement1(value);
   }
 
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(value, timestamp, 1);
-    try {
-      const result: unknown = this.fn.onElement2(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement2');
-    } catch (error) {
-      throw this.failure(error, 'onElement2');
-    }
+    this.#onElement2(value);
   }
 }

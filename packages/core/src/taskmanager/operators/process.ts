@@ -9,6 +9,10 @@ export class ProcessOperator extends ProcessFunctionOperator<
   ProcessFunction<unknown, unknown>,
   ElementContext
 > {
+  readonly #onElement = this.guarded('onElement', (value) =>
+    this.fn.onElement(value, this.element),
+  );
+
   constructor(context: OperatorContext, fn: ProcessFunction<unknown, unknown>) {
     super(context, fn, new ElementContext(context, stateOf(context, fn.state)));
   }
@@ -19,12 +23,7 @@ export class ProcessOperator extends ProcessFunctionOperator<
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
-    try {
-      const result: unknown = this.fn.onElement(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement');
-    } catch (error) {
-      throw this.failure(error, 'onElement');
-    }
+    this.#onElement(value);
   }
 
   override endOfInput(): void {
@@ -42,27 +41,24 @@ export class CoProcessOperator extends ProcessFunctionOperator<
   CoProcessFunction<unknown, unknown, unknown>,
   ElementContext
 > {
+  readonly #onElement1 = this.guarded('onElement1', (value) =>
+    this.fn.onElement1(value, this.element),
+  );
+  readonly #onElement2 = this.guarded('onElement2', (value) =>
+    this.fn.onElement2(value, this.element),
+  );
+
   constructor(context: OperatorContext, fn: CoProcessFunction<unknown, unknown, unknown>) {
     super(context, fn, new ElementContext(context, stateOf(context, fn.state)));
   }
 
   override processElement(value: unknown, timestamp: number): void {
     this.enter(timestamp);
-    try {
-      const result: unknown = this.fn.onElement1(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement1');
-    } catch (error) {
-      throw this.failure(error, 'onElement1');
-    }
+    this.#onElement1(value);
   }
 
   override processElement2(value: unknown, timestamp: number): void {
     this.enter(timestamp);
-    try {
-      const result: unknown = this.fn.onElement2(value, this.element);
-      if (result !== undefined) this.checkResult(result, 'onElement2');
-    } catch (error) {
-      throw this.failure(error, 'onElement2');
-    }
+    this.#onElement2(value);
   }
 }
