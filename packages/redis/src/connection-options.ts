@@ -49,7 +49,7 @@ export interface ServerFactory {
 
 const ASK_LIMIT_MS = 2000;
 
-/** `option` names the sink in messages; `connect` stands in for the client library in tests. */
+/** `option` names the sink in messages; `connect` stands in for a connection in tests. */
 export function serverOf(
   option: string,
   options: RedisConnectionOptions,

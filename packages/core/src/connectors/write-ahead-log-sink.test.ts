@@ -225,6 +225,53 @@ test('the last results belong to the final checkpoint, and none come after [R037
   assert.throws(() => driver.write(5), /after the end of the input/);
 });
 
+test('a large interval is kept in pieces and is one batch, as bytes or as values', async () => {
+  const size = 40_000;
+  for (const write of [
+    (n: number): unknown => ({ n, text: 'x'.repeat(20) }),
+    (n: number): unknown =>
+      new Uint8Array([n % 256, n >> 8, ...Array.from({ length: 20 }, () => 7)]),
+  ]) {
+    const store = new Store();
+    const driver = new SinkDriver(new StoreSink(store, 'atomic', 1e8), testEnvironment());
+    await driver.start();
+    const expected = Array.from({ length: size }, (_, n) => write(n));
+    for (const value of expected) driver.write(value as number);
+    const checkpoint = await driver.checkpoint(1);
+    assert.ok(checkpoint.committables.length > 2, `${checkpoint.committables.length} pieces`);
+    await driver.complete(checkpoint);
+    assert.equal(store.sends.length, 1);
+    assert.deepEqual(store.written, expected);
+  }
+});
+
+test('a batch of which a piece is missing is not written', async () => {
+  const store = new Store();
+  const driver = new SinkDriver(new StoreSink(store, 'atomic', 1e8), testEnvironment());
+  await driver.start();
+  for (let n = 0; n < 100_000; n++) driver.write(1_000_000 + n);
+  const { committables } = await driver.checkpoint(1);
+  assert.ok(committables.length > 1);
+  await assert.rejects(driver.committer.commit(committables.slice(1)), {
+    code: 'STATE_CORRUPT',
+    message: /which has 100000 results, \d+ are there/,
+  });
+  assert.deepEqual(store.written, []);
+});
+
+test('bytes may lie in memory that is used again', async () => {
+  const store = new Store();
+  const driver = new SinkDriver(new StoreSink(store, 'atomic'), testEnvironment());
+  await driver.start();
+  const memory = new Uint8Array(3);
+  for (const fill of [1, 2, 3]) driver.write(memory.fill(fill).subarray(0, fill) as never);
+  await driver.complete(await driver.checkpoint(1));
+  assert.deepEqual(
+    store.written.map((it) => [...(it as unknown as Uint8Array)]),
+    [[1], [2, 2], [3, 3, 3]],
+  );
+});
+
 test('intervals without results log nothing', async () => {
   const driver = drive(new Store());
   await driver.start();

@@ -121,10 +121,9 @@ class LogWriter<T, Logged> implements SinkWriter<T, never, LoggedResults> {
     readonly endOfInput: boolean;
   }): PreparedCommit<never, LoggedResults> {
     if (options.endOfInput) this.#isFinished = true;
-    const results = this.#log.take(options.checkpointId);
     // The checkpoint that holds the results is what makes them durable.
     return {
-      committables: results === null ? [] : [results],
+      committables: this.#log.take(options.checkpointId),
       writerStates: [],
       durable: Promise.resolve(),
     };
@@ -144,7 +143,7 @@ class LogCommitter<T> implements Committer<LoggedResults, never> {
     // Before its checkpoint is complete nothing of a batch is outside.
     openTransactions: () => Promise.resolve([]),
     idOf: ({ batch }) => batchName(batch),
-    describe: ({ records }) => `${records} record(s) in the checkpoint`,
+    describe: ({ batchRecords }) => `${batchRecords} record(s) in the checkpoint`,
     abort: () => Promise.resolve(),
   };
 
@@ -156,10 +155,10 @@ class LogCommitter<T> implements Committer<LoggedResults, never> {
   async commit(committables: readonly LoggedResults[]): Promise<void> {
     await this.#open();
     const { output, confirmations } = this.#target;
-    for (const results of inOrder(committables)) {
-      const { batch } = results;
+    for (const pieces of batchesOf(committables)) {
+      const { batch } = pieces[0];
       if (await confirmations.isCommitted(batch)) continue;
-      await output.send(readLog<T>(results), batch);
+      await output.send(readLog<T>(pieces), batch);
       if (!this.#isAtomic) await confirmations.commitCheckpoint(batch);
     }
   }
@@ -196,9 +195,18 @@ class LogCommitter<T> implements Committer<LoggedResults, never> {
   }
 }
 
-/** By checkpoint; subtasks of one checkpoint in their order. */
-function inOrder(committables: readonly LoggedResults[]): readonly LoggedResults[] {
-  return committables.toSorted(
-    ({ batch: a }, { batch: b }) => a.checkpointId - b.checkpointId || a.subtask - b.subtask,
+/** By checkpoint; subtasks of one checkpoint in their order. The pieces of one are in theirs. */
+function batchesOf(
+  committables: readonly LoggedResults[],
+): readonly [LoggedResults, ...LoggedResults[]][] {
+  const batches = new Map<string, [LoggedResults, ...LoggedResults[]]>();
+  for (const piece of committables) {
+    const name = batchName(piece.batch);
+    const batch = batches.get(name);
+    if (batch === undefined) batches.set(name, [piece]);
+    else batch.push(piece);
+  }
+  return [...batches.values()].toSorted(
+    ([{ batch: a }], [{ batch: b }]) => a.checkpointId - b.checkpointId || a.subtask - b.subtask,
   );
 }

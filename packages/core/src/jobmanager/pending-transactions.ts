@@ -80,6 +80,8 @@ export class PendingTransactions {
       const promised = new Set<string>();
       for (const committable of committables) {
         const id = inspector?.idOf(committable) ?? JSON.stringify(committable);
+        // A sink may keep what it commits in pieces.
+        if (promised.has(id)) continue;
         promised.add(id);
         found.push({
           sink: name,

@@ -1,11 +1,18 @@
 /**
  * One connection, as a sink uses it: pipelines of commands one after another, each with an end to
- * the waiting. A session that broke stays broken; whoever owns it opens another. The client library
- * is loaded with the first connection, since jobs that only explain themselves need none.
+ * the waiting. A session that broke stays broken; whoever owns it opens another. It speaks RESP2
+ * itself: what a sink has logged goes to the server as it is (`sink/command-log-output.ts`), which
+ * client libraries have no way for.
  */
+import type { Socket } from 'node:net';
+import { connect as connectPlain } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { Clock } from '@weir/core';
+import { bytesOf, countOf } from './encode-command.ts';
+import type { EncodedCommands } from './encode-command.ts';
 import { noAnswer, refusal } from './redis-errors.ts';
+import { ReplyError, ReplyParser } from './reply-parser.ts';
 
 export interface SessionSettings {
   readonly host: string;
@@ -34,7 +41,7 @@ export interface Session {
    * Sends the commands in one go; their replies, in order. Rejects with the first refusal: those
    * behind it were carried out all the same, unless they are in a transaction with it.
    */
-  send(what: string, commands: readonly Command[]): Promise<readonly Reply[]>;
+  send(what: string, commands: readonly (Command | EncodedCommands)[]): Promise<readonly Reply[]>;
   close(): Promise<void>;
   /** Breaks the connection. */
   destroy(): void;
@@ -49,66 +56,60 @@ export interface SessionOptions {
 /** Opens sessions; tests put theirs in its place. */
 export type Connect = (settings: SessionSettings, options: SessionOptions) => Promise<Session>;
 
-/** What is used of the client library: its own types depend on thousands of commands. */
-interface Client {
-  readonly isReady: boolean;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  connect(): Promise<unknown>;
-  multi(): Pipeline;
-  close(): Promise<void>;
-  destroy(): void;
-}
-
 interface Pipeline {
-  addCommand(args: (string | Buffer)[]): unknown;
-  execAsPipeline(): Promise<unknown>;
+  readonly count: number;
+  readonly replies: Reply[];
+  readonly resolve: (replies: readonly Reply[]) => void;
+  readonly reject: (error: Error) => void;
 }
 
 const CLOSE_LIMIT_MS = 2000;
+const KEEP_ALIVE_MS = 5000;
 
 export class RedisSession implements Session {
-  readonly #client: Client;
+  readonly #socket: Socket;
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
-  readonly #isRefusal: (error: unknown) => error is Error;
+  readonly #parser = new ReplyParser((reply) => this.#onReply(reply));
+  /** Those whose replies are not all there, in the order in which they were sent. */
+  readonly #pipelines: Pipeline[] = [];
+  readonly #connected: Promise<void>;
   #failure: Error | null = null;
 
-  private constructor(
-    client: Client,
-    settings: SessionSettings,
-    clock: Clock,
-    isRefusal: (error: unknown) => error is Error,
-  ) {
-    this.#client = client;
+  private constructor(socket: Socket, settings: SessionSettings, clock: Clock) {
+    this.#socket = socket;
     this.#settings = settings;
     this.#clock = clock;
-    this.#isRefusal = isRefusal;
-    // Without a listener the process would end when an idle connection breaks.
-    client.on('error', (error) => (this.#failure ??= error));
+    socket.on('data', (data: Buffer) => this.#onData(data));
+    socket.on('error', (error) => this.#break(error));
+    socket.on('close', () => this.#break(new Error('the server closed the connection')));
+    const event = settings.tls === null ? 'connect' : 'secureConnect';
+    this.#connected = new Promise((resolve, reject) => {
+      socket.once(event, () => resolve());
+      socket.once('close', () => reject(this.#failure ?? new Error('closed')));
+    });
   }
 
   static async open(settings: SessionSettings, options: SessionOptions): Promise<RedisSession> {
-    const { createClient, ErrorReply } = await import('@redis/client');
-    const { host, port, database, username, password, tls, connectTimeoutMs } = settings;
+    const { username, password, database, connectTimeoutMs } = settings;
     const secret = typeof password === 'function' ? await password() : password;
-    const socket = { host, port, connectTimeout: connectTimeoutMs, reconnectStrategy: false };
-    const client: Client = createClient({
-      socket:
-        tls === null
-          ? { ...socket, reconnectStrategy: false }
-          : { ...tls, ...socket, reconnectStrategy: false, tls: true },
-      ...(username === null ? {} : { username }),
-      ...(secret === null ? {} : { password: secret }),
-      database,
-      name: options.name,
-      RESP: 2,
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      maintNotifications: 'disabled',
-    });
-    const isRefusal = (error: unknown): error is Error => error instanceof ErrorReply;
-    const session = new RedisSession(client, settings, options.clock, isRefusal);
-    await session.#guarded('connecting', connectTimeoutMs, () => client.connect());
+    const socket = socketTo(settings);
+    const session = new RedisSession(socket, settings, options.clock);
+    const greeting: Command[] = [
+      ...(secret === null ? [] : [['AUTH', ...(username === null ? [] : [username]), secret]]),
+      ...(database === 0 ? [] : [['SELECT', String(database)]]),
+      ['CLIENT', 'SETNAME', options.name],
+    ];
+    try {
+      await session.#guarded('connecting', connectTimeoutMs, async () => {
+        // With TLS not before the server has proven who it is: there is a password.
+        await session.#connected;
+        return session.#exchange(greeting);
+      });
+    } catch (error) {
+      session.destroy();
+      throw error;
+    }
     return session;
   }
 
@@ -116,18 +117,19 @@ export class RedisSession implements Session {
     return this.#failure !== null;
   }
 
-  async send(what: string, commands: readonly Command[]): Promise<readonly Reply[]> {
-    return this.#guarded(what, this.#settings.requestTimeoutMs, async () => {
-      const pipeline = this.#client.multi();
-      for (const command of commands) pipeline.addCommand([...command]);
-      return (await pipeline.execAsPipeline()) as readonly Reply[];
-    });
+  async send(
+    what: string,
+    commands: readonly (Command | EncodedCommands)[],
+  ): Promise<readonly Reply[]> {
+    const { requestTimeoutMs } = this.#settings;
+    return this.#guarded(what, requestTimeoutMs, () => this.#exchange(commands));
   }
 
+  /** Waits for what is on its way, within limits. */
   async close(): Promise<void> {
     const limit = this.#clock.schedule(CLOSE_LIMIT_MS, 'redis-close', () => this.destroy());
     try {
-      if (this.#failure === null) await this.#client.close();
+      if (this.#failure === null && this.#pipelines.length > 0) await this.#exchange([['PING']]);
     } catch {
       // It is gone, which is what was asked for.
     } finally {
@@ -137,34 +139,75 @@ export class RedisSession implements Session {
   }
 
   destroy(): void {
-    this.#failure ??= new Error('the connection was closed');
+    this.#break(new Error('the connection was closed'));
+  }
+
+  #exchange(commands: readonly (Command | EncodedCommands)[]): Promise<readonly Reply[]> {
+    const count = countOf(commands);
+    if (count === 0) return Promise.resolve([]);
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    const bytes = bytesOf(commands);
+    return new Promise((resolve, reject) => {
+      this.#pipelines.push({ count, replies: [], resolve, reject });
+      this.#socket.write(bytes);
+    });
+  }
+
+  #onData(data: Buffer): void {
     try {
-      this.#client.destroy();
-    } catch {
-      // It was closed before.
+      this.#parser.read(data);
+    } catch (error) {
+      this.#break(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  #onReply(reply: Reply): void {
+    const pipeline = this.#pipelines[0];
+    if (pipeline === undefined) {
+      // What a server says to one connection too many.
+      this.#break(reply instanceof Error ? reply : new Error('it answered what nobody asked'));
+      return;
+    }
+    pipeline.replies.push(reply);
+    if (pipeline.replies.length < pipeline.count) return;
+    this.#pipelines.shift();
+    const refused = refusedIn(pipeline);
+    if (refused === null) pipeline.resolve(pipeline.replies);
+    else pipeline.reject(refused);
+  }
+
+  /** The first reason counts; what waits for replies gets it as well. */
+  #break(reason: Error): void {
+    if (this.#failure !== null) return;
+    this.#failure = reason;
+    this.#socket.destroy();
+    for (const it of this.#pipelines.splice(0)) it.reject(refusedIn(it) ?? reason);
   }
 
   async #guarded<R>(what: string, limitMs: number, run: () => Promise<R>): Promise<R> {
     const { place } = this.#settings;
-    const timer = this.#clock.schedule(limitMs, 'redis-request', () => {
-      this.#failure ??= new Error(`no answer for ${limitMs} ms`);
-      this.destroy();
-    });
+    const timer = this.#clock.schedule(limitMs, 'redis-request', () =>
+      this.#break(new Error(`no answer for ${limitMs} ms`)),
+    );
     try {
-      if (this.#failure !== null) throw this.#failure;
       return await run();
     } catch (error) {
-      if (this.#isRefusal(error)) {
-        if (what === 'connecting') this.destroy();
-        throw refusal(what, place, error.message);
-      }
-      const failure = this.#failure ?? (error instanceof Error ? error : new Error(String(error)));
-      this.#failure = failure;
-      this.destroy();
-      throw noAnswer(what, place, failure);
+      if (error instanceof ReplyError) throw refusal(what, place, error.message);
+      this.#break(error instanceof Error ? error : new Error(String(error)));
+      throw noAnswer(what, place, error);
     } finally {
       timer.cancel();
     }
   }
+}
+
+function refusedIn({ replies }: Pipeline): ReplyError | null {
+  return replies.find((it) => it instanceof ReplyError) ?? null;
+}
+
+function socketTo({ host, port, tls }: SessionSettings): Socket {
+  const socket = tls === null ? connectPlain({ host, port }) : connectTls({ ...tls, host, port });
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  return socket;
 }

@@ -8,6 +8,9 @@ import { RULES } from './redis-command.ts';
 
 const INT64_MAX = 2n ** 63n - 1n;
 
+/** A command of which the arguments are texts. */
+export type TextCommand = readonly string[];
+
 interface Sum {
   readonly key: string;
   /** `null`: the key itself. */
@@ -21,7 +24,7 @@ interface Sum {
 export async function checkKeys(
   session: Session,
   place: string,
-  commands: readonly Command[],
+  commands: readonly TextCommand[],
 ): Promise<void> {
   const types = typesOf(commands, place);
   const keys = [...types.keys()];
@@ -36,10 +39,10 @@ export async function checkKeys(
 }
 
 /** What each key must hold. A command that replaces or removes it makes room for any type. */
-function typesOf(commands: readonly Command[], place: string): Map<string, string> {
+function typesOf(commands: readonly TextCommand[], place: string): Map<string, string> {
   const types = new Map<string, string>();
   const now = new Map<string, string>();
-  for (const [name, key] of commands as readonly (readonly string[])[]) {
+  for (const [name, key] of commands) {
     if (name === undefined || key === undefined) continue;
     if (name === 'SET' || name === 'DEL') {
       now.set(key, name === 'SET' ? 'string' : 'none');
@@ -59,7 +62,7 @@ function typesOf(commands: readonly Command[], place: string): Map<string, strin
 async function checkSums(
   session: Session,
   place: string,
-  commands: readonly Command[],
+  commands: readonly TextCommand[],
 ): Promise<void> {
   const sums = sumsOf(commands);
   const stored = sums.filter(({ start }) => start === null);
@@ -86,16 +89,16 @@ async function checkSums(
   }
 }
 
-function sumsOf(commands: readonly Command[]): readonly Sum[] {
+function sumsOf(commands: readonly TextCommand[]): readonly Sum[] {
   const sums = new Map<string, Sum>();
   const starts = new Map<string, string>();
   const cleared = new Set<string>();
   const placeOf = (key: string, field: string | null): string => JSON.stringify([key, field]);
-  for (const [name, key = '', ...rest] of commands as readonly (readonly string[])[]) {
-    if (name === 'SET') starts.set(placeOf(key, null), String(rest[0]));
+  for (const [name, key = '', ...rest] of commands) {
+    if (name === 'SET') starts.set(placeOf(key, null), rest[0] ?? '');
     if (name === 'HSET')
       for (let i = 0; i < rest.length; i += 2)
-        starts.set(placeOf(key, String(rest[i])), String(rest[i + 1]));
+        starts.set(placeOf(key, rest[i] ?? ''), rest[i + 1] ?? '');
     if (name === 'HDEL') for (const field of rest) starts.set(placeOf(key, field), '0');
     if (name === 'SET' || name === 'DEL') cleared.add(key);
     if (name === 'DEL')

@@ -1,47 +1,79 @@
 /**
- * The commands of a record as a checkpoint keeps them. Where all arguments are texts, which is the
- * rule, they are one text: `3,3,5,1;2,3,5|SETkey:1xDELkey:2`, for each command how many arguments
- * it has and how long each is, then all of them in a row. One text is encoded, kept and read
- * several times as fast as lists of texts.
+ * The commands of a record as a checkpoint keeps them: in the form in which they go to the server,
+ * so that they are encoded once and not looked into again. In front of them stand one byte, whether
+ * what a key holds must be looked at before they are written, and how many they are.
  */
-import type { Command } from '../client/session.ts';
+import { StateCorruptionError } from '@weir/core';
+import { piecesOf } from '../client/encode-command.ts';
 
-export type LoggedCommands = string | readonly (readonly (string | Uint8Array)[])[];
+/** A byte and a number of four bytes, lowest first; then the commands. */
+export type LoggedCommands = Uint8Array;
 
-export function packed(commands: readonly (readonly (string | Uint8Array)[])[]): LoggedCommands {
-  let head = '';
-  let body = '';
-  for (const command of commands) {
-    head += head === '' ? command.length : `;${command.length}`;
-    for (const argument of command) {
-      if (typeof argument !== 'string') return commands;
-      head += `,${argument.length}`;
-      body += argument;
+const HEAD_BYTES = 5;
+const ASKS_KEYS = 1;
+const CR = 0x0d;
+/** Bytes of UTF-8 for a character of a text, at most. */
+const CHARACTER_BYTES_MAX = 3;
+
+/** For records of a usual size, used again. */
+const scratch: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Valid until the next. */
+export function packed(
+  commands: readonly (readonly (string | Uint8Array)[])[],
+  asks: boolean,
+): LoggedCommands {
+  const pieces = commands.length === 1 ? piecesOf(commands[0]!) : commands.flatMap(piecesOf);
+  let most = HEAD_BYTES;
+  for (const it of pieces) most += it.length * (typeof it === 'string' ? CHARACTER_BYTES_MAX : 1);
+  const bytes = most <= scratch.length ? scratch : Buffer.allocUnsafeSlow(most);
+  let length = HEAD_BYTES;
+  for (const piece of pieces)
+    if (typeof piece === 'string') {
+      length += bytes.write(piece, length);
+    } else {
+      bytes.set(piece, length);
+      length += piece.length;
     }
-  }
-  return `${head}|${body}`;
+  bytes[0] = asks ? ASKS_KEYS : 0;
+  bytes.writeUInt32LE(commands.length, 1);
+  return new Uint8Array(bytes.buffer, 0, length);
 }
 
-export function unpacked(logged: LoggedCommands): readonly Command[] {
-  if (typeof logged !== 'string') return logged.map((command) => command.map(asArgument));
-  let place = logged.indexOf('|') + 1;
-  const head = logged.slice(0, place - 1);
-  if (head === '') return [];
-  return head.split(';').map((lengths) => {
-    const command: string[] = [];
-    let from = lengths.indexOf(',');
-    while (from !== -1) {
-      const to = lengths.indexOf(',', from + 1);
-      const length = Number(to === -1 ? lengths.slice(from + 1) : lengths.slice(from + 1, to));
-      command.push(logged.slice(place, place + length));
-      place += length;
-      from = to;
-    }
-    return command;
-  });
+export function asksKeys(logged: LoggedCommands): boolean {
+  return logged[0] === ASKS_KEYS;
 }
 
-function asArgument(argument: string | Uint8Array): string | Buffer {
-  if (typeof argument === 'string') return argument;
-  return Buffer.from(argument.buffer, argument.byteOffset, argument.byteLength);
+export function commandCount(logged: LoggedCommands): number {
+  return logged[1]! | (logged[2]! << 8) | (logged[3]! << 16) | (logged[4]! << 24);
+}
+
+/** As they go to the server, without a copy. */
+export function encoded(logged: LoggedCommands): Uint8Array {
+  return new Uint8Array(logged.buffer, logged.byteOffset + HEAD_BYTES, logged.length - HEAD_BYTES);
+}
+
+/** As texts, to be looked at; bytes among the arguments are read as UTF-8. */
+export function unpacked(logged: LoggedCommands): readonly (readonly string[])[] {
+  const bytes = Buffer.from(logged.buffer, logged.byteOffset, logged.byteLength);
+  let place = HEAD_BYTES;
+  const number = (): number => {
+    const end = bytes.indexOf(CR, place);
+    const value = Number(bytes.toString('latin1', place + 1, end));
+    if (end === -1 || !Number.isInteger(value))
+      throw new StateCorruptionError(
+        'the commands of a write-ahead log for Redis cannot be read: they were written by ' +
+          'something else; start from another checkpoint',
+      );
+    place = end + 2;
+    return value;
+  };
+  return Array.from({ length: commandCount(logged) }, () =>
+    Array.from({ length: number() }, () => {
+      const length = number();
+      const start = place;
+      place += length + 2;
+      return bytes.toString('utf8', start, start + length);
+    }),
+  );
 }

@@ -70,22 +70,26 @@ export const RULES: Readonly<Record<RedisCommand[0], CommandRule>> = {
   XADD: { type: 'stream', takes: (count) => count >= 3 && count % 2 === 1 },
 };
 
-/** @throws SerializationError when a command cannot be carried out as it stands. */
+/** Valid until the next. @throws SerializationError when a command cannot be carried out as is. */
 export function logged(
   commands: RedisCommand | readonly RedisCommand[],
   sink: string,
 ): LoggedCommands {
   const list = isOne(commands) ? [commands] : commands;
+  let asksKeys = false;
   const texts = list.map((command) => {
     const wrong = whatIsWrong(command);
-    if (wrong === null) return command.map((argument) => textOf(argument));
+    if (wrong === null) {
+      asksKeys ||= RULES[command[0]].type !== null;
+      return command.map((argument) => textOf(argument));
+    }
     const shown = JSON.stringify(command.map(String)).slice(0, 200);
     throw new SerializationError(`${sink}: the command ${shown} cannot be written: ${wrong}`, {
       code: 'RECORD_MALFORMED',
       details: { position: `${sink} ${String(command[1])}`, command: shown },
     });
   });
-  return packed(texts);
+  return packed(texts, asksKeys);
 }
 
 function isOne(commands: RedisCommand | readonly RedisCommand[]): commands is RedisCommand {

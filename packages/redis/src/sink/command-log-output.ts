@@ -12,10 +12,11 @@
 import { WeirError } from '@weir/core';
 import type { LoggedBatch, WriteAheadLogOutput } from '@weir/core';
 import { asSinkErrors } from '../client/redis-errors.ts';
+import type { EncodedCommands } from '../client/encode-command.ts';
 import type { Server } from '../client/server.ts';
 import type { Command, Reply, Session } from '../client/session.ts';
 import { checkKeys } from '../commands/check-keys.ts';
-import { unpacked } from '../commands/logged-commands.ts';
+import { asksKeys, commandCount, encoded, unpacked } from '../commands/logged-commands.ts';
 import type { LoggedCommands } from '../commands/logged-commands.ts';
 import { checkServer } from '../server-settings.ts';
 import { confirmation, confirmationKey, recordsDone } from './confirmations.ts';
@@ -46,67 +47,77 @@ export class CommandLogOutput implements WriteAheadLogOutput<LoggedCommands> {
   }
 
   async send(values: readonly LoggedCommands[], batch: LoggedBatch): Promise<void> {
-    for (let from = 0; from !== values.length;)
-      from = await asSinkErrors(() =>
-        this.#server.withSession((session) => this.#write(session, { values, from, batch })),
+    for (let next: Next = { from: 0, watchedBy: null }; next.from !== values.length;) {
+      const sending = { values, next, batch };
+      next = await asSinkErrors(() =>
+        this.#server.withSession((session) => this.#write(session, sending)),
       );
+    }
   }
 
   close(): Promise<void> {
     return this.#server.close();
   }
 
-  #write(session: Session, sending: Sending): Promise<number> {
+  #write(session: Session, sending: Sending): Promise<Next> {
     return this.#options.isAtomic
       ? this.#writeOnce(session, sending)
       : this.#writePiece(session, sending);
   }
 
-  /** Where the next piece begins. */
-  async #writePiece(session: Session, { values, from }: Sending): Promise<number> {
+  async #writePiece(session: Session, { values, next: { from } }: Sending): Promise<Next> {
     const to = this.#endOf(values, from);
-    const commands = values.slice(from, to).flatMap(unpacked);
-    await checkKeys(session, this.#server.place, commands);
-    if (commands.length > 0) await session.send('writing', commands);
-    return to;
+    const piece = values.slice(from, to);
+    await this.#checkKeys(session, piece);
+    await session.send('writing', [encodedCommands(piece)]);
+    return { from: to, watchedBy: null };
   }
 
-  /** Where the next piece begins, as the server says: `from` only tells where it was before. */
-  async #writeOnce(session: Session, { values, batch }: Sending): Promise<number> {
+  /** One round trip a piece: the place of the next is asked for along with it. */
+  async #writeOnce(session: Session, { values, next, batch }: Sending): Promise<Next> {
     const key = confirmationKey(this.#options.prefix, batch);
-    const [, value = null] = await session.send(`reading ${key}`, [
+    const look: readonly Command[] = [
       ['WATCH', key],
       ['GET', key],
-    ]);
-    const from = recordsDone(key, value, batch) ?? values.length;
-    if (from >= values.length) return values.length;
+    ];
+    const placeIn = (replies: readonly Reply[]): number =>
+      recordsDone(key, replies.at(-1) ?? null, batch) ?? values.length;
+    const from =
+      next.watchedBy === session ? next.from : placeIn(await session.send(`reading ${key}`, look));
+    if (from >= values.length) return { from: values.length, watchedBy: null };
     const to = this.#endOf(values, from);
-    const commands = values.slice(from, to).flatMap(unpacked);
-    await checkKeys(session, this.#server.place, commands);
+    const piece = values.slice(from, to);
+    await this.#checkKeys(session, piece);
     const done = to === values.length ? null : to;
     const replies = await session.send('writing', [
       ['MULTI'],
-      ...commands,
+      encodedCommands(piece),
       confirmation(key, batch, done),
       ['EXEC'],
+      ...look,
     ]);
-    const outcome = replies.at(-1) ?? null;
-    // Somebody else moved the confirmation on: looked at again.
-    if (!isList(outcome)) return from;
-    this.#requireAll(commands, outcome);
-    return to;
+    const outcome = replies.at(-1 - look.length) ?? null;
+    // Else somebody moved the confirmation on, and nothing was carried out.
+    if (isList(outcome)) this.#requireAll(piece, outcome);
+    return { from: placeIn(replies), watchedBy: session };
+  }
+
+  /** Most pieces only set keys, and need not be looked into. */
+  async #checkKeys(session: Session, piece: readonly LoggedCommands[]): Promise<void> {
+    if (piece.some(asksKeys)) await checkKeys(session, this.#server.place, piece.flatMap(unpacked));
   }
 
   #endOf(values: readonly unknown[], from: number): number {
     return Math.min(values.length, from + this.#options.batchSize);
   }
 
-  #requireAll(commands: readonly Command[], replies: readonly Reply[]): void {
+  #requireAll(piece: readonly LoggedCommands[], replies: readonly Reply[]): void {
+    if (!replies.some((reply) => reply instanceof Error)) return;
+    const commands = piece.flatMap(unpacked);
     const failed = commands.flatMap((command, index) => {
       const reply = replies[index];
       return reply instanceof Error ? [`${command.slice(0, 2).join(' ')}: ${reply.message}`] : [];
     });
-    if (failed.length === 0) return;
     throw new WeirError(
       'user',
       `Redis at ${this.#server.place} did not carry out ${failed.length} command(s) of a ` +
@@ -118,10 +129,22 @@ export class CommandLogOutput implements WriteAheadLogOutput<LoggedCommands> {
   }
 }
 
+/** Where the next piece begins. */
+interface Next {
+  readonly from: number;
+  /** The session in which the confirmation has been watched since `from` was read. */
+  readonly watchedBy: Session | null;
+}
+
 interface Sending {
   readonly values: readonly LoggedCommands[];
-  readonly from: number;
+  readonly next: Next;
   readonly batch: LoggedBatch;
+}
+
+function encodedCommands(piece: readonly LoggedCommands[]): EncodedCommands {
+  const count = piece.reduce((sum, logged) => sum + commandCount(logged), 0);
+  return { count, pieces: piece.map(encoded) };
 }
 
 function isList(reply: Reply): reply is readonly Reply[] {
