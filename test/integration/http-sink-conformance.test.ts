@@ -39,6 +39,13 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   }
 }
 
+/** As a service that is started anew on its disk: connections break, its keys stay. */
+async function restart(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+}
+
 /** A service that keeps what it is sent; with `deduplicates`, each key once. */
 class Receiver implements ConformanceSystem<number> {
   /** Confirmations are kept in files. */
@@ -57,6 +64,10 @@ class Receiver implements ConformanceSystem<number> {
 
   unfinished(): readonly string[] {
     return [];
+  }
+
+  restart(): Promise<void> {
+    return restart();
   }
 
   take(key: string, body: string): void {

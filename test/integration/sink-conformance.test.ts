@@ -5,6 +5,7 @@ import type { KafkaSinkOptions } from '@weir/kafka';
 import { ModelBroker } from '@weir/kafka/model';
 import { sinkConformance } from '@weir/testing';
 import type { AutoClock, ConformanceSystem, ProcessGate } from '@weir/testing';
+import { KafkaError } from '../../packages/kafka/src/client/kafka-errors.ts';
 import { openIds, visible } from '../../packages/kafka/src/model/sink-fixture.ts';
 
 const TOPIC = 'out';
@@ -13,6 +14,8 @@ const MINUTE_MS = 60_000;
 
 class Broker implements ConformanceSystem<string> {
   readonly broker: ModelBroker;
+  /** Connections of before a restart are broken. */
+  starts = 0;
   readonly #clock: AutoClock;
 
   constructor(clock: AutoClock) {
@@ -32,17 +35,31 @@ class Broker implements ConformanceSystem<string> {
   expire(): void {
     this.#clock.advance(16 * MINUTE_MS);
   }
+
+  restart(): void {
+    this.starts++;
+  }
 }
 
-function connectThrough({ broker }: Broker, gate: ProcessGate): ModelBroker['connect'] {
+function connectThrough(system: Broker, gate: ProcessGate): ModelBroker['connect'] {
   return async (host, port) => {
-    const connection = await broker.connect(host, port);
+    const connection = await system.broker.connect(host, port);
+    const { starts } = system;
     return {
-      isOpen: true,
-      call: (api, request) => gate.call(api.name, () => connection.call(api, request)),
+      get isOpen() {
+        return system.starts === starts;
+      },
+      call: (api, request) =>
+        gate.call(api.name, () =>
+          system.starts === starts ? connection.call(api, request) : Promise.reject(broken()),
+        ),
       close: () => connection.close(),
     };
   };
+}
+
+function broken(): KafkaError {
+  return new KafkaError('the broker closed the connection', { isTransient: true });
 }
 
 for (const delivery of ['exactly-once', 'at-least-once'] as const) {

@@ -6,19 +6,55 @@ import type { ConformanceSystem, ProcessGate } from '@weir/testing';
 import { PostgresSession } from '../../packages/postgres/src/client/session.ts';
 import type { Connect } from '../../packages/postgres/src/client/session.ts';
 import { postgresSink, postgresUpsertSink } from '../../packages/postgres/src/index.ts';
+import type { PostgresServer } from '../../tools/postgres/server.ts';
 import { fresh, postgresTest } from './support/shared-server.ts';
 
-/**
- * A table of its own. Sessions of processes that died in worlds before are ended. Looked at through
- * one connection for all worlds, since there are some hundreds.
- */
+/** One connection to look through for all worlds, of which there are some hundreds. */
+class Reader {
+  readonly #server: PostgresServer;
+  #client: Promise<pg.Client>;
+
+  constructor(server: PostgresServer) {
+    this.#server = server;
+    this.#client = this.#open();
+  }
+
+  get canRestart(): boolean {
+    return this.#server.isOwn;
+  }
+
+  async query<R extends pg.QueryResultRow>(text: string): Promise<readonly R[]> {
+    return (await (await this.#client).query<R>(text)).rows;
+  }
+
+  /** Without a checkpoint of its own, as after a crash. */
+  async restart(): Promise<void> {
+    await this.close();
+    await this.#server.restart('immediate');
+    this.#client = this.#open();
+  }
+
+  async close(): Promise<void> {
+    await (await this.#client).end();
+  }
+
+  async #open(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.#server.url });
+    await client.connect();
+    return client;
+  }
+}
+
+/** A table of its own. Sessions of processes that died in worlds before are ended. */
 class Table implements ConformanceSystem<number> {
   readonly name: string = fresh('rows');
-  readonly #reader: pg.Client;
+  readonly restart?: () => Promise<void>;
+  readonly #reader: Reader;
   #made: Promise<unknown> | null = null;
 
-  constructor(reader: pg.Client) {
+  constructor(reader: Reader) {
     this.#reader = reader;
+    if (reader.canRestart) this.restart = () => reader.restart();
   }
 
   /** Made by the first process that connects. */
@@ -33,13 +69,13 @@ class Table implements ConformanceSystem<number> {
 
   async visible(): Promise<readonly number[]> {
     await this.made();
-    const { rows } = await this.#reader.query<{ id: string }>(`select id from ${this.name}`);
+    const rows = await this.#reader.query<{ id: string }>(`select id from ${this.name}`);
     return rows.map(({ id }) => Number(id));
   }
 
   async unfinished(): Promise<readonly string[]> {
     const own = `select gid from pg_prepared_xacts where starts_with(gid, '${this.name}-')`;
-    const { rows } = await this.#reader.query<{ gid: string }>(own);
+    const rows = await this.#reader.query<{ gid: string }>(own);
     return rows.map(({ gid }) => gid);
   }
 }
@@ -79,8 +115,7 @@ const SINKS: Readonly<Record<string, Make>> = {
 
 for (const [sinkName, make] of Object.entries(SINKS))
   postgresTest(`${sinkName} stands the cases of every sink`, async (server, context) => {
-    const reader = new pg.Client({ connectionString: server.url });
-    await reader.connect();
+    const reader = new Reader(server);
     const cases = sinkConformance(
       (table: Table, gate) =>
         make({ connection: server.url, table: table.name }, connectThrough(table, gate)),
@@ -88,5 +123,5 @@ for (const [sinkName, make] of Object.entries(SINKS))
       { record: (n) => n },
     );
     for (const { name, run } of cases) await context.test(`${sinkName}: ${name}`, run);
-    await reader.end();
+    await reader.close();
   });

@@ -166,8 +166,11 @@ class OwnServer implements PostgresServer {
       { ...this.#as(), stdio: ['ignore', log, log] },
     );
     this.#child = child;
-    this.#ended = new Promise((resolve) => child.on('close', resolve));
-    process.once('exit', () => child.kill('SIGQUIT'));
+    const atExit = (): boolean => child.kill('SIGQUIT');
+    process.once('exit', atExit);
+    this.#ended = new Promise((resolve) => child.on('close', resolve)).then(() =>
+      process.removeListener('exit', atExit),
+    );
     const limit = Date.now() + START_LIMIT_MS;
     for (;;) {
       const isUp = await this.psql('select 1').then(

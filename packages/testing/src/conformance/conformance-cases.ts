@@ -17,6 +17,8 @@ import type { SinkCheckpoint, SinkProcess } from './sink-run.ts';
 const INTERVALS: readonly number[] = [3, 0, 4, 3];
 const RECORDS = INTERVALS.reduce((sum, count) => sum + count, 0);
 const PARALLELISM = 2;
+/** Number of the interval in which a server is restarted, from 0. */
+const RESTART_INTERVAL = 2;
 const RESTARTS_MAX = 10;
 const NAMED_MAX = 5;
 
@@ -46,18 +48,28 @@ interface AttemptOptions<T, S extends ConformanceSystem<T>> {
   readonly until?: number;
   /** When the writers are open. */
   readonly opened?: () => Promise<void>;
+  /** Between the records of an interval and its checkpoint. */
+  readonly written?: () => Promise<void>;
   /** In place of the commit of a complete checkpoint. */
   readonly complete?: (process: Process<T, S>, checkpoint: SinkCheckpoint) => Promise<void>;
+}
+
+export interface SinkFacts {
+  /** What a reader may demand; `null`: nothing. */
+  readonly comparison: Comparison | null;
+  /** Whether it publishes by a committer. */
+  readonly commits: boolean;
 }
 
 export class ConformanceCases<T, S extends ConformanceSystem<T>> {
   readonly #subject: ConformanceSubject<T, S>;
   readonly #comparison: Comparison | null;
+  readonly #commits: boolean;
 
-  /** `comparison`: what a reader may demand of the sink; `null`: nothing. */
-  constructor(subject: ConformanceSubject<T, S>, comparison: Comparison | null) {
+  constructor(subject: ConformanceSubject<T, S>, sink: SinkFacts) {
     this.#subject = subject;
-    this.#comparison = comparison;
+    this.#comparison = sink.comparison;
+    this.#commits = sink.commits;
   }
 
   async undisturbed(): Promise<void> {
@@ -173,13 +185,7 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     for (let at = 0; at < count; at++) {
       const steps = new Steps(fault, at);
       const world = this.#world(steps);
-      const where = (): string => `with ${fault} at step ${at + 1}, ${steps.names[at]}`;
-      try {
-        await this.#runToEnd(world);
-      } catch (error) {
-        throw new ConformanceError(`${where()}: the job does not get on: ${messageOf(error)}`);
-      }
-      await this.#check(world, where());
+      await this.#getOn(() => `with ${fault} at step ${at + 1}, ${steps.at}`, world);
     }
   }
 
@@ -255,6 +261,58 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     await this.#check(world, 'when an outdated attempt went on writing');
   }
 
+  /** Once in a run, in the middle of it; for the answers, at each call that publishes in turn. */
+  async restartedInBetween(): Promise<void> {
+    for (const place of ['written', 'prepared'] as const) {
+      const world = this.#world();
+      const restart = async (): Promise<void> => world.system.restart?.();
+      const what = place === 'written' ? 'before the checkpoint' : 'before the commit';
+      await this.#getOn(
+        () => `when the server was restarted ${what}`,
+        world,
+        onceAt(world, place, restart),
+      );
+    }
+    for (let call = 0; await this.#restartedBeforeAnswer(call);) call++;
+  }
+
+  /** Gives whether so many calls were made. */
+  async #restartedBeforeAnswer(call: number): Promise<boolean> {
+    const world = this.#world();
+    const { steps } = world;
+    // Without a committer the writer publishes, at the latest when a checkpoint asks for it.
+    const place = this.#commits ? 'prepared' : 'written';
+    const options = onceAt(world, place, async () =>
+      steps.loseAnswer(call, async () => world.system.restart?.()),
+    );
+    let hadCall = true;
+    await this.#getOn(() => `when the server was restarted before it answered ${steps.at}`, world, {
+      ...options,
+      complete: async (process, checkpoint) => {
+        await options.complete(process, checkpoint);
+        if (!steps.isArmed) return;
+        hadCall = false;
+        steps.disarm();
+      },
+    });
+    return hadCall;
+  }
+
+  /** A run that must come to its end, and what a reader sees then. */
+  async #getOn(
+    when: () => string,
+    world: World<T, S>,
+    options: AttemptOptions<T, S> = {},
+  ): Promise<void> {
+    try {
+      await this.#runToEnd(world, options);
+    } catch (error) {
+      if (error instanceof ConformanceError) throw error;
+      throw new ConformanceError(`${when()}: the job does not get on: ${messageOf(error)}`);
+    }
+    await this.#check(world, when());
+  }
+
   #world(steps?: Steps): World<T, S> {
     return new SinkWorld(this.#subject, steps);
   }
@@ -298,6 +356,7 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     while (world.stage < until) {
       const stage = world.stage;
       await process.write(INTERVALS[stage] ?? 0);
+      await options.written?.();
       const checkpoint = await process.prepare(stage === INTERVALS.length - 1);
       // Stored before anything is committed: a crash in the commit finds it complete.
       world.stage = stage + 1;
@@ -351,6 +410,28 @@ function uncommitted<T, S extends ConformanceSystem<T>>(
   return (_process, checkpoint) => {
     world.completed = checkpoint;
     return Promise.resolve();
+  };
+}
+
+/** Something in the middle of a run: behind the records of an interval or its checkpoint. */
+function onceAt<T, S extends ConformanceSystem<T>>(
+  world: World<T, S>,
+  place: 'written' | 'prepared',
+  act: () => Promise<void>,
+): Required<Pick<AttemptOptions<T, S>, 'written' | 'complete'>> {
+  let isDone = false;
+  const at = async (here: typeof place, interval: number): Promise<void> => {
+    if (isDone || here !== place || interval < RESTART_INTERVAL) return;
+    isDone = true;
+    await act();
+  };
+  return {
+    written: () => at('written', world.stage),
+    complete: async (process, checkpoint) => {
+      // Counted already: its checkpoint is stored.
+      await at('prepared', world.stage - 1);
+      await process.complete(checkpoint);
+    },
   };
 }
 

@@ -14,6 +14,11 @@ export interface ConformanceSystem<T> {
    * gives one up.
    */
   expire?(): void | Promise<void>;
+  /**
+   * Ends the server without a warning and starts it again: connections break, and what it had
+   * acknowledged is there; resolves when it answers. Absent: there is no server that could.
+   */
+  restart?(): void | Promise<void>;
   /** For a sink that writes files: the disk. The sink is given it behind the gate. */
   readonly fileSystem?: FileSystem;
 }
@@ -33,12 +38,13 @@ export type ConformanceCaseName =
   | 'restored twice'
   | 'restored at another parallelism'
   | 'expired transaction'
-  | 'fenced attempt';
+  | 'fenced attempt'
+  | 'server restarted in between';
 
 export interface ConformanceOptions<T> {
   /** The n-th record: all differ. */
   readonly record: (n: number) => T;
-  /** Cases that cannot hold, each with the reason. */
+  /** Cases without a subject, each with the reason. */
   readonly without?: Readonly<Partial<Record<ConformanceCaseName, string>>>;
 }
 

@@ -15,13 +15,39 @@ export type StepFault = 'crash-before' | 'crash-after' | 'lose-request' | 'lose-
 /** Counts the calls of all processes of a case, and says at which of them what happens. */
 export class Steps {
   readonly names: string[] = [];
-  readonly #fault: StepFault | null;
-  readonly #at: number;
+  #fault: StepFault | null;
+  #at: number;
+  #meanwhile: () => void | Promise<void> = () => undefined;
 
   /** `at`: the number of the call, from 0. */
   constructor(fault: StepFault | null = null, at = -1) {
     this.#fault = fault;
     this.#at = at;
+  }
+
+  /** Whether the call that something happens at is still to come. */
+  get isArmed(): boolean {
+    return this.#at >= this.names.length;
+  }
+
+  /** The call at which something happens, in words. */
+  get at(): string {
+    return this.names[this.#at] ?? 'nothing';
+  }
+
+  /** `calls` calls from now an answer is lost; `meanwhile` happens when the call has its effect. */
+  loseAnswer(calls: number, meanwhile: () => void | Promise<void>): void {
+    this.#fault = 'lose-answer';
+    this.#at = this.names.length + calls;
+    this.#meanwhile = meanwhile;
+  }
+
+  disarm(): void {
+    this.#at = -1;
+  }
+
+  async meanwhile(): Promise<void> {
+    await this.#meanwhile();
   }
 
   next(name: string): StepFault | null {
@@ -64,7 +90,10 @@ export class ProcessGate {
     if (this.#isDead) return new Promise<never>(() => undefined);
     const fault = this.#steps.next(name);
     if (fault === null) return this.#alive(await act());
-    if (fault === 'crash-after' || fault === 'lose-answer') await act();
+    if (fault === 'crash-after' || fault === 'lose-answer') {
+      await act();
+      await this.#steps.meanwhile();
+    }
     if (fault === 'crash-before' || fault === 'crash-after') {
       this.kill(name);
       return new Promise<never>(() => undefined);

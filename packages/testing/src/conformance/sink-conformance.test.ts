@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { basePath, compareAttempts, fileSink, ndjson, TwoPhaseCommitSink } from '@weir/core';
+import {
+  basePath,
+  compareAttempts,
+  fileSink,
+  ndjson,
+  StorageUnavailableError,
+  TwoPhaseCommitSink,
+} from '@weir/core';
 import type {
   Attempt,
   CommittableStatus,
@@ -234,6 +241,101 @@ test('a plain sink is held to what it promises: nothing is missing', async () =>
   const cases = sinkConformance(boasting, () => new Database(), options);
   const crash = cases.find(({ name }) => name === 'crash after every step');
   await assert.rejects(crash!.run(), /with crash-after at step \d+, write \d: twice/);
+});
+
+/** Holds in memory what it takes, until it is told to put it on its disk. */
+class Cache implements ConformanceSystem<number> {
+  restarts = 0;
+  #held: number[] = [];
+  #onDisk: readonly number[] = [];
+
+  visible(): readonly number[] {
+    return this.#held;
+  }
+
+  unfinished(): readonly string[] {
+    return [];
+  }
+
+  take(value: number): void {
+    this.#held.push(value);
+  }
+
+  flush(): void {
+    this.#onDisk = [...this.#held];
+  }
+
+  restart(): void {
+    this.restarts++;
+    this.#held = [...this.#onDisk];
+  }
+}
+
+function cacheSink(cache: Cache, gate: ProcessGate, flushes: boolean): Sink<number> {
+  return {
+    name: 'cache',
+    write: 'plain',
+    createWriter: () => {
+      let calls: Promise<void> = Promise.resolve();
+      const connectedTo = cache.restarts;
+      const call = (name: string, act: () => void): void => {
+        const done = async (): Promise<void> => {
+          if (cache.restarts !== connectedTo) throw new StorageUnavailableError('it broke');
+          act();
+        };
+        calls = calls.then(() => gate.call(name, done));
+        calls.catch(() => undefined);
+      };
+      return {
+        isWritable: true,
+        whenWritable: () => Promise.resolve(),
+        write: (value) => call(`take ${value}`, () => cache.take(value)),
+        prepareCommit: () => {
+          if (flushes) call('flush', () => cache.flush());
+          return { committables: [], writerStates: [], durable: calls };
+        },
+        close: () => Promise.resolve(),
+      };
+    },
+  };
+}
+
+test('what a server takes into its memory alone is caught by its restart', async () => {
+  const casesOf = (flushes: boolean, systems: Cache[]): readonly ConformanceCase[] =>
+    sinkConformance(
+      (cache: Cache, gate) => cacheSink(cache, gate, flushes),
+      () => {
+        const cache = new Cache();
+        systems.push(cache);
+        return cache;
+      },
+      options,
+    );
+  const systems: Cache[] = [];
+  for (const { run } of casesOf(true, systems)) await run();
+  const restarts = systems.reduce((sum, cache) => sum + cache.restarts, 0);
+  assert.ok(restarts >= 4, `${restarts} restarts: before a checkpoint, a commit and answers`);
+  for (const { name, run } of casesOf(false, [])) {
+    if (name !== 'server restarted in between') await run();
+    else
+      await assert.rejects(run(), /server was restarted before the checkpoint: missing: 0, 1, 2/);
+  }
+});
+
+test('cases without a subject are there and say why', () => {
+  const disk = sinkConformance(
+    () => fileSink({ path: '/out', format: ndjson<{ readonly n: number }>() }),
+    () => new Disk(),
+    { record: (n) => ({ n }), without: { probe: 'nobody asks' } },
+  );
+  assert.deepEqual(
+    disk.filter(({ withoutSubject }) => withoutSubject !== null).map(({ name }) => name),
+    [
+      'probe: no subject, nobody asks',
+      'expired transaction: no subject, the system has no expire',
+      'server restarted in between: no subject, the system has no restart',
+    ],
+  );
 });
 
 class Disk implements ConformanceSystem<{ readonly n: number }> {

@@ -15,7 +15,10 @@ import type {
 import { ProcessGate, Steps } from './process-gate.ts';
 
 export interface ConformanceCase {
-  readonly name: ConformanceCaseName;
+  /** A `ConformanceCaseName`; of one that has no subject, with the reason behind it. */
+  readonly name: string;
+  /** Why there is nothing to try: the sink or the system has no such thing. `null`: there is. */
+  readonly withoutSubject: string | null;
   /** Rejects with what the sink does wrong. */
   readonly run: () => Promise<void>;
 }
@@ -26,6 +29,8 @@ export interface ConformanceCase {
  * @param makeSink the sink as a new process makes it; each call of it to the system goes through
  * `gate.call(name, act)`, where a process may die and messages may be lost. Files need none: the
  * sink is given `system.fileSystem` behind the gate.
+ * A case that has no subject is there all the same: its name says so, and it does nothing.
+ *
  * @param outerSystem a new, empty system, which keeps to the clock.
  */
 export function sinkConformance<T, S extends ConformanceSystem<T>>(
@@ -37,32 +42,44 @@ export function sinkConformance<T, S extends ConformanceSystem<T>>(
   const sample = makeSink(system, new ProcessGate(new Steps()));
   requireParts(sample);
   const subject = { makeSink, outerSystem, options };
-  const cases = new ConformanceCases(subject, comparisonOf(sample));
   const commits = sample.createCommitter !== undefined;
-  const all: readonly (readonly [ConformanceCaseName, boolean, () => Promise<void>])[] = [
-    ['undisturbed', true, () => cases.undisturbed()],
-    ['not before the checkpoint', commits, () => cases.notBeforeTheCheckpoint()],
-    ['committed twice', commits, () => cases.committedTwice()],
-    ['committed out of order', commits, () => cases.committedOutOfOrder()],
-    ['aborted checkpoint', true, () => cases.abortedCheckpoint()],
-    ['nothing to commit', true, () => cases.nothingToCommit()],
-    ['probe', commits, () => cases.probe()],
-    ['crash before every step', true, () => cases.atEveryStep('crash-before')],
-    ['crash after every step', true, () => cases.atEveryStep('crash-after')],
-    ['request lost at every step', true, () => cases.atEveryStep('lose-request')],
-    ['answer lost at every step', true, () => cases.atEveryStep('lose-answer')],
-    ['restored twice', true, () => cases.restoredTwice()],
-    ['restored at another parallelism', true, () => cases.restoredAtAnotherParallelism()],
+  const cases = new ConformanceCases(subject, { comparison: comparisonOf(sample), commits });
+  const noCommits = commits ? null : 'the sink commits nothing';
+  const all: readonly (readonly [ConformanceCaseName, string | null, () => Promise<void>])[] = [
+    ['undisturbed', null, () => cases.undisturbed()],
+    ['not before the checkpoint', noCommits, () => cases.notBeforeTheCheckpoint()],
+    ['committed twice', noCommits, () => cases.committedTwice()],
+    ['committed out of order', noCommits, () => cases.committedOutOfOrder()],
+    ['aborted checkpoint', null, () => cases.abortedCheckpoint()],
+    ['nothing to commit', null, () => cases.nothingToCommit()],
+    ['probe', noCommits, () => cases.probe()],
+    ['crash before every step', null, () => cases.atEveryStep('crash-before')],
+    ['crash after every step', null, () => cases.atEveryStep('crash-after')],
+    ['request lost at every step', null, () => cases.atEveryStep('lose-request')],
+    ['answer lost at every step', null, () => cases.atEveryStep('lose-answer')],
+    ['restored twice', null, () => cases.restoredTwice()],
+    ['restored at another parallelism', null, () => cases.restoredAtAnotherParallelism()],
     [
       'expired transaction',
-      commits && system.expire !== undefined,
+      noCommits ?? without(system, 'expire'),
       () => cases.expiredTransaction(),
     ],
-    ['fenced attempt', true, () => cases.fencedAttempt()],
+    ['fenced attempt', null, () => cases.fencedAttempt()],
+    ['server restarted in between', without(system, 'restart'), () => cases.restartedInBetween()],
   ];
-  return all
-    .filter(([name, applies]) => applies && options.without?.[name] === undefined)
-    .map(([name, , run]) => ({ name, run: () => withinLimit(run()) }));
+  return all.map(([name, lacks, run]): ConformanceCase => {
+    const withoutSubject = options.without?.[name] ?? lacks;
+    if (withoutSubject === null) return { name, withoutSubject, run: () => withinLimit(run()) };
+    return {
+      name: `${name}: no subject, ${withoutSubject}`,
+      withoutSubject,
+      run: () => Promise.resolve(),
+    };
+  });
+}
+
+function without(system: ConformanceSystem<unknown>, part: 'expire' | 'restart'): string | null {
+  return system[part] === undefined ? `the system has no ${part}` : null;
 }
 
 /** Without types, a part that is missing would show as a call of undefined in every case. */
@@ -89,7 +106,7 @@ const WRITES: readonly WriteMode[] = [
   'unacknowledged',
 ];
 
-/** Of real time: a case takes a fraction of a second. */
+/** Of real time: a case takes a fraction of a second, unless it restarts a server. */
 const LIMIT_MS = 30_000;
 
 async function withinLimit(work: Promise<void>): Promise<void> {
