@@ -95,6 +95,37 @@ ownServerTest(
 );
 
 ownServerTest(
+  'prepared transactions too few for all sinks of a job: refused with the sum [R067]',
+  { max_prepared_transactions: '7' },
+  async (server) => {
+    await server.psql('create table rows (id bigint primary key); create table more (id bigint)');
+    const twoSinks = job('two', (env) => {
+      const numbers = env.fromSource(sequence(1, 100), { uid: 'numbers' });
+      for (const table of ['rows', 'more'])
+        numbers
+          .sinkTo(
+            postgresSink<number>({
+              connection: server.url,
+              table,
+              columns: { id: (n) => n },
+              // Those of each other do not count as taken by others.
+              transactionPrefix: table,
+            }),
+          )
+          .setParallelism(2)
+          .uid(table);
+    });
+    const error = await failureOf(twoSinks);
+    assert.match(
+      error.message,
+      /= 7; the 2 sinks of this job that use it need 8 together \(rows: 2 for each of 2 subtasks/,
+    );
+    assert.match(error.message, /\. Set max_prepared_transactions to at least 8 in postgresql/);
+    assert.equal(await server.psql('select count(*) from rows'), '0', 'nothing was written');
+  },
+);
+
+ownServerTest(
   'prepared transactions exhausted by others: tried again, and nothing is lost',
   { max_prepared_transactions: '3' },
   async (server) => {

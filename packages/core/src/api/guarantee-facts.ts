@@ -13,6 +13,29 @@ export interface SinkOuterFacts {
   readonly transactionTimeoutMaxName?: string;
   /** Sentences on settings that make less of the guarantee, shown before the run. */
   readonly warnings?: readonly string[];
+  /** What the sink uses up of its outer system, which other sinks of the job may use as well. */
+  readonly shares?: readonly OuterShare[];
+}
+
+/**
+ * A part of something of which an outer system has so many: connections, prepared transactions. The
+ * job is refused when the parts of its sinks are more than there are.
+ */
+export interface OuterShare {
+  /** The same for parts of the same thing: an id of the outer system, and the setting. */
+  readonly of: string;
+  /** For people: `PostgreSQL at host:5432/orders`. */
+  readonly place: string;
+  /** The setting that says how many there are: `max_prepared_transactions`. */
+  readonly setting: string;
+  readonly max: number;
+  /** Those that are in use now, by anybody but the sink. */
+  readonly usedByOthers: number;
+  readonly needed: number;
+  /** How that comes about: `2 for each of 3 subtasks`. */
+  readonly reason: string;
+  /** Behind "set … to at least 7": `in postgresql.conf and start the server again`. */
+  readonly remedy: string;
 }
 
 /** The sink as the job will run it. */

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SinkGuaranteeFacts, SourceGuaranteeFacts } from '../api/guarantee-facts.ts';
+import type {
+  OuterShare,
+  SinkGuaranteeFacts,
+  SourceGuaranteeFacts,
+} from '../api/guarantee-facts.ts';
 import type { Sink } from '../api/sink.ts';
 import type { ConnectorEnvironment, Source } from '../api/source.ts';
 import { ManualClock } from '../base/clock.ts';
@@ -74,4 +78,31 @@ test('a system that does not answer is not waited for; what comes later is dropp
   late.resolve(RETENTION);
   await late.promise;
   assert.deepEqual([sources.size, sinks.size], [0, 1]);
+});
+
+test('sinks that need more of one system together than there is are refused [R067]', async () => {
+  const share = { of: 'a', place: 'The base', setting: 'slots', max: 7, remedy: 'and restart it' };
+  const graphWith = (...sinks: readonly (readonly [string, Partial<OuterShare>])[]) => {
+    const nodes: Record<string, NodeFixture> = {};
+    for (const [name, own] of sinks) {
+      const parts = { needed: 4, usedByOthers: 0, reason: '2 for each', ...share, ...own };
+      const sink = { name, write: 'plain', askOuterSystem: async () => ({ shares: [parts] }) };
+      nodes[name] = { spec: { type: 'sink', sink: sink as unknown as Sink<unknown> } };
+    }
+    return streamGraphOf(nodes, {});
+  };
+  const ask = (...sinks: readonly (readonly [string, Partial<OuterShare>])[]) =>
+    askOuterSystems(graphWith(...sinks), environmentOn(new ManualClock()), 1);
+  await assert.rejects(ask(['rows', {}], ['lines', { usedByOthers: 2 }]), {
+    kind: 'user',
+    message:
+      'The base has slots = 7; the 2 sinks of this job that use it need 8 together ' +
+      '(rows: 2 for each; lines: 2 for each). Set slots to at least 8 and restart it',
+  });
+  await assert.rejects(ask(['rows', { usedByOthers: 4 }]), {
+    message:
+      'The base has slots = 7, of which others use 4; this sink needs 4 (2 for each). ' +
+      'Set slots to at least 8 and restart it',
+  });
+  await ask(['rows', {}], ['lines', { of: 'b' }], ['words', { needed: 3 }]);
 });

@@ -18,11 +18,13 @@ import { checkRequiredGuarantee } from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
 import type { OuterFacts } from '../graph/guarantee-planner.ts';
 import { guaranteeSettings } from './guarantee-settings.ts';
+import { checkShares } from './outer-shares.ts';
+import type { ShareOfSink } from './outer-shares.ts';
 import type { PreparedJob } from './prepare-run.ts';
 
 const LIMIT_MS = 3000;
 
-/** Rejects with the first error of kind `user`. */
+/** Rejects with the first error of kind `user`; also when sinks together need too much. */
 export async function askOuterSystems(
   graph: StreamGraph,
   environment: ConnectorEnvironment,
@@ -49,7 +51,15 @@ export async function askOuterSystems(
     timer.cancel();
   }
   // Answers that come later must not change what was planned.
-  return { sinks: new Map(sinks), sources: new Map(sources) };
+  const answered = { sinks: new Map(sinks), sources: new Map(sources) };
+  checkShares(sharesOf(graph, answered));
+  return answered;
+}
+
+function sharesOf(graph: StreamGraph, { sinks }: OuterFacts): readonly ShareOfSink[] {
+  return graph.nodes.flatMap(({ id, uid, name }) =>
+    (sinks.get(id)?.shares ?? []).map((share) => ({ ...share, sink: uid ?? name })),
+  );
 }
 
 /**
