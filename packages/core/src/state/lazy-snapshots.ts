@@ -4,7 +4,7 @@
  * snapshot belongs to it as it is, and must be encoded before it changes or goes:
  *
  *   - the first touch of an old item settles it: it is encoded at once into every snapshot that
- *     is being written and has not got it, and takes the present version. One of primitives, which
+ *     is being written and has not got it, and takes the present version. One of long texts, which
  *     nobody can change, is only noted, and encoded with the rest: no record waits for that;
  *   - a live iterator settles the rest in slices between batches.
  *
@@ -15,6 +15,7 @@
 import { assert } from '../base/assert.ts';
 import { ValueEncoder } from '../base/codec/value-codec.ts';
 import type { KeyGroupSection, KeyedSnapshotCursor, SectionOutput } from './keyed-state-backend.ts';
+import type { SpareWriters } from './snapshot/key-group-blocks.ts';
 import { KeyGroupBlocks } from './snapshot/key-group-blocks.ts';
 
 /** About 2 ms of encoding: a slice ends here even when its entries are few. */
@@ -22,6 +23,8 @@ const SLICE_BYTES_MAX = 256 * 1024;
 /** Handing on a block costs about as much as encoding so many entries. */
 const ENTRIES_PER_FLUSH = 16;
 
+/** Noting an item costs as much as encoding one of up to so many bytes, which is done at once. */
+const WAITING_ITEM_BYTES_MIN = 112;
 /** Items of primitives that were touched wait to be encoded, up to so many bytes a snapshot. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** What one takes beside its texts. */
@@ -47,11 +50,11 @@ export class LazySnapshots {
   version = 0;
   readonly #encoder = new ValueEncoder();
   readonly #active: LazySnapshot[] = [];
+  readonly #spare: SpareWriters = [];
 
   start(source: SnapshotSource, output: SectionOutput): KeyedSnapshotCursor {
     this.version++;
-    const [first, last] = source.keyGroups;
-    const blocks = new KeyGroupBlocks(this.#encoder, last - first + 1, output);
+    const blocks = new KeyGroupBlocks(this.#encoder, source.keyGroups, output, this.#spare);
     const snapshot = new LazySnapshot(this.version, source, blocks, (released) => {
       const index = this.#active.indexOf(released);
       if (index >= 0) this.#active.splice(index, 1);
@@ -77,7 +80,7 @@ export class LazySnapshots {
     return sizeBytes;
   }
 
-  /** As `add`, for an item that a record has touched: what cannot change under us is put off. */
+  /** As `add`, for an item that a record has touched: what is long and cannot change is put off. */
   addTouched(version: number, keyGroup: number, parts: readonly unknown[]): void {
     const sizeBytes = unchangeableSizeOf(parts);
     for (const snapshot of this.#active)
@@ -132,10 +135,11 @@ class LazySnapshot implements KeyedSnapshotCursor {
     }
   }
 
-  /** @param sizeBytes of parts that cannot change; -1: they can, and must be encoded at once. */
+  /** @param sizeBytes of parts that cannot change; -1: they can. */
   addTouched(keyGroup: number, parts: readonly unknown[], sizeBytes: number): void {
     if (this.#failure !== null) return;
-    if (sizeBytes < 0 || !this.#waiting.put(keyGroup, parts, sizeBytes)) this.add(keyGroup, parts);
+    if (sizeBytes < WAITING_ITEM_BYTES_MIN || !this.#waiting.put(keyGroup, parts, sizeBytes))
+      this.add(keyGroup, parts);
   }
 
   step(entriesMax: number): boolean {
@@ -160,6 +164,7 @@ class LazySnapshot implements KeyedSnapshotCursor {
   release(): void {
     this.#released = true;
     this.#waiting.clear();
+    this.#blocks.release();
     this.#onRelease(this);
   }
 }

@@ -6,6 +6,10 @@ import { Buffer } from 'node:buffer';
 import { assert } from '../assert.ts';
 
 const INITIAL_BYTES = 256;
+/** A call of native code costs as much as so many characters written here. */
+const NATIVE_CHARS_MIN = 12;
+/** Such a text is measured first, not given room for the most it could take. */
+const LONG_CHARS_MIN = 1024;
 
 export class BinaryWriter {
   #buffer: Buffer;
@@ -18,6 +22,11 @@ export class BinaryWriter {
   /** Bytes written since the last reset. */
   get length(): number {
     return this.#length;
+  }
+
+  /** Bytes it has room for without growing. */
+  get capacity(): number {
+    return this.#buffer.length;
   }
 
   reset(): void {
@@ -65,20 +74,48 @@ export class BinaryWriter {
     this.#length += this.#buffer.write(value, this.#length);
   }
 
+  /** Begins bytes that will stand behind their length, as a varint; gives where. */
+  beginSized(): number {
+    this.#reserve(1);
+    return this.#length++;
+  }
+
+  /** Ends what `beginSized` began. Few bytes stay where they are, as their length takes one. */
+  endSized(start: number): void {
+    const sizeBytes = this.#length - start - 1;
+    if (sizeBytes < 0x80) {
+      this.#buffer[start] = sizeBytes;
+      return;
+    }
+    const more = Math.floor((31 - Math.clz32(sizeBytes)) / 7);
+    this.#reserve(more);
+    const end = this.#length + more;
+    this.#buffer.copyWithin(start + 1 + more, start + 1, this.#length);
+    this.#length = start;
+    this.varint(sizeBytes);
+    this.#length = end;
+  }
+
   /** Characters without a length: one byte each, for text that is ASCII, or two each. */
   text(value: string, encoding: 'latin1' | 'utf16le'): void {
     this.#reserve(encoding === 'latin1' ? value.length : value.length * 2);
     this.#length += this.#buffer.write(value, this.#length, encoding);
   }
 
-  /** UTF-8 without a length; `sizeBytes` is what `Buffer.byteLength` says. */
-  utf8(value: string, sizeBytes: number): void {
-    this.#reserve(sizeBytes);
-    const encoding = sizeBytes === value.length ? 'latin1' : 'utf8';
-    if (sizeBytes < 16 && encoding === 'latin1')
-      for (let i = 0; i < sizeBytes; i++) this.#buffer[this.#length + i] = value.charCodeAt(i);
-    else this.#buffer.write(value, this.#length, encoding);
+  /** UTF-8 without a length; gives the bytes it took. */
+  utf8(value: string): number {
+    const { length } = value;
+    this.#reserve(length < LONG_CHARS_MIN ? length * 3 : Buffer.byteLength(value));
+    let sizeBytes = 0;
+    if (length < NATIVE_CHARS_MIN)
+      for (; sizeBytes < length; sizeBytes++) {
+        const code = value.charCodeAt(sizeBytes);
+        if (code >= 0x80) break;
+        this.#buffer[this.#length + sizeBytes] = code;
+      }
+    if (sizeBytes < length) sizeBytes = this.#buffer.write(value, this.#length);
     this.#length += sizeBytes;
+    return sizeBytes;
   }
 
   /** A byte, and behind it a whole number, negative or not, in so many bytes, highest first. */

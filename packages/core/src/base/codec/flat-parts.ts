@@ -4,7 +4,6 @@
  * msgpackr would cost a multiple. Called by `ValueEncoder` and `ValueDecoder`; 0.1 µs for an entry
  * of 100 bytes.
  */
-import { Buffer } from 'node:buffer';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
 
@@ -28,34 +27,23 @@ const STRING32 = 0xdb;
 /** Numbers from here to 127 are those of shapes. */
 const FIX_INT_END = 0x40;
 
-/** Its bytes; -1: it needs another form than this. */
-export function flatSizeOf(parts: readonly unknown[]): number {
-  if (parts.length > FIX_ARRAY_MAX) return -1;
-  let size = 1;
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i];
-    if (typeof part === 'number') {
-      if (part === 0 && Object.is(part, -0)) return -1;
-      size += sizeOfNumber(part);
-    } else if (typeof part === 'string') {
-      const bytes = Buffer.byteLength(part);
-      if (bytes !== part.length && !part.isWellFormed()) return -1;
-      size += bytes + (bytes < 32 ? 1 : bytes < 0x100 ? 2 : bytes < 0x10000 ? 3 : 5);
-    } else if (typeof part === 'boolean' || part === null) size++;
-    else return -1;
+/**
+ * Writes the parts behind the length of what follows and `form`; `false`: they need another form
+ * than this one, and nothing was written.
+ */
+export function writeFlat(form: number, parts: readonly unknown[], output: BinaryWriter): boolean {
+  const { length } = parts;
+  if (length > FIX_ARRAY_MAX) return false;
+  const start = output.beginSized();
+  output.u8(form);
+  output.u8(FIX_ARRAY | length);
+  for (let i = 0; i < length; i++) {
+    if (writePart(parts[i], output)) continue;
+    output.truncate(start);
+    return false;
   }
-  return size;
-}
-
-/** Writes what `flatSizeOf` has given a size. */
-export function writeFlat(parts: readonly unknown[], output: BinaryWriter): void {
-  output.u8(FIX_ARRAY | parts.length);
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i];
-    if (typeof part === 'number') writeNumber(part, output);
-    else if (typeof part === 'string') writeString(part, output);
-    else output.u8(part === null ? NIL : part === true ? TRUE : FALSE);
-  }
+  output.endSized(start);
+  return true;
 }
 
 /**
@@ -119,12 +107,15 @@ function readString(input: BinaryReader, sizeBytes: number, end: number): string
   return sizeBytes > end - input.position ? undefined : input.utf8(sizeBytes);
 }
 
-function sizeOfNumber(value: number): number {
-  if (value >>> 0 === value)
-    return value < FIX_INT_END ? 1 : value < 0x100 ? 2 : value < 0x10000 ? 3 : 5;
-  if (value >> 0 === value)
-    return value >= -0x20 ? 1 : value >= -0x80 ? 2 : value >= -0x8000 ? 3 : 5;
-  return 9;
+function writePart(part: unknown, output: BinaryWriter): boolean {
+  if (typeof part === 'string') return writeString(part, output);
+  if (typeof part === 'number') {
+    if (part === 0 && Object.is(part, -0)) return false;
+    writeNumber(part, output);
+  } else if (typeof part === 'boolean') output.u8(part ? TRUE : FALSE);
+  else if (part === null) output.u8(NIL);
+  else return false;
+  return true;
 }
 
 function writeNumber(value: number, output: BinaryWriter): void {
@@ -144,11 +135,22 @@ function writeNumber(value: number, output: BinaryWriter): void {
   }
 }
 
-function writeString(value: string, output: BinaryWriter): void {
-  const bytes = Buffer.byteLength(value);
-  if (bytes < 32) output.u8(FIX_STRING | bytes);
-  else if (bytes < 0x100) output.tagged(STRING8, bytes, 1);
-  else if (bytes < 0x10000) output.tagged(STRING16, bytes, 2);
-  else output.tagged(STRING32, bytes, 4);
-  output.utf8(value, bytes);
+/** Almost all text is ASCII: then its length is known before it is encoded. */
+function writeString(value: string, output: BinaryWriter): boolean {
+  const start = output.length;
+  writeStringHead(value.length, output);
+  const sizeBytes = output.utf8(value);
+  if (sizeBytes === value.length) return true;
+  if (!value.isWellFormed()) return false;
+  output.truncate(start);
+  writeStringHead(sizeBytes, output);
+  output.utf8(value);
+  return true;
+}
+
+function writeStringHead(sizeBytes: number, output: BinaryWriter): void {
+  if (sizeBytes < 32) output.u8(FIX_STRING | sizeBytes);
+  else if (sizeBytes < 0x100) output.tagged(STRING8, sizeBytes, 1);
+  else if (sizeBytes < 0x10000) output.tagged(STRING16, sizeBytes, 2);
+  else output.tagged(STRING32, sizeBytes, 4);
 }

@@ -11,7 +11,7 @@ import { Buffer } from 'node:buffer';
 import { SerializationError, isWeirError, messageOf } from '../errors.ts';
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
-import { flatSizeOf, readFlat, writeFlat } from './flat-parts.ts';
+import { readFlat, writeFlat } from './flat-parts.ts';
 import type { PackedBuffer } from './msgpack.ts';
 import { pack, Packr, Unpackr } from './msgpack.ts';
 import type { GraphNode } from './value-graph.ts';
@@ -93,13 +93,7 @@ export class ValueEncoder {
 
   /** Writes an array of parts that the caller has just made: only the parts are looked at. */
   writeParts(parts: readonly unknown[], output: BinaryWriter): void {
-    const flatSize = flatSizeOf(parts);
-    if (flatSize > 0) {
-      output.varint(flatSize + 1);
-      output.u8(FORM_SIMPLE);
-      writeFlat(parts, output);
-      return;
-    }
+    if (writeFlat(FORM_SIMPLE, parts, output)) return;
     this.#scanner.begin();
     let simple = true;
     for (let i = 0; simple && i < parts.length; i++) simple = this.#scanner.isSimple(parts[i]);

@@ -17,34 +17,53 @@ const BLOCK_VERSION = 1;
 const PENDING_BYTES_MAX = 4 * 1024 * 1024;
 const BLOCK_BYTES_MAX = 32 * 1024;
 const BLOCK_BYTES_MIN = 512;
+/** A writer that an entry of unusual size has made larger is not kept. */
+const SPARE_BYTES_MAX = 2 * BLOCK_BYTES_MAX;
 
 interface PendingBlock {
   readonly writer: BinaryWriter;
   count: number;
 }
 
+/** Of a key group each, for the next snapshot: fresh memory each time costs more than encoding. */
+export type SpareWriters = BinaryWriter[];
+
 export class KeyGroupBlocks {
   readonly sections: KeyGroupSection[] = [];
-  readonly #pending = new Map<number, PendingBlock>();
+  /** By key group, from the first on. */
+  readonly #pending: (PendingBlock | null)[];
+  readonly #firstKeyGroup: number;
+  readonly #spare: SpareWriters;
+  /** Key groups before this one have been handed on. */
+  #flushed = 0;
   readonly #assembled = new BinaryWriter(BLOCK_BYTES_MIN);
   readonly #encoder: ValueEncoder;
   readonly #output: SectionOutput;
   readonly #blockBytes: number;
 
-  constructor(encoder: ValueEncoder, keyGroupCount: number, output: SectionOutput) {
+  constructor(
+    encoder: ValueEncoder,
+    [first, last]: readonly [number, number],
+    output: SectionOutput,
+    spare: SpareWriters = [],
+  ) {
     this.#encoder = encoder;
     this.#output = output;
-    const share = PENDING_BYTES_MAX / Math.max(1, keyGroupCount);
+    this.#firstKeyGroup = first;
+    this.#spare = spare;
+    const keyGroupCount = Math.max(1, last - first + 1);
+    this.#pending = Array.from({ length: keyGroupCount }, () => null);
+    const share = PENDING_BYTES_MAX / keyGroupCount;
     this.#blockBytes = Math.min(BLOCK_BYTES_MAX, Math.max(BLOCK_BYTES_MIN, share));
   }
 
   /** Encodes an entry; gives the bytes it took. */
   add(keyGroup: number, parts: readonly unknown[]): number {
-    let block = this.#pending.get(keyGroup);
-    if (block === undefined) {
-      block = { writer: new BinaryWriter(), count: 0 };
-      this.#pending.set(keyGroup, block);
-    }
+    const index = keyGroup - this.#firstKeyGroup;
+    const block = (this.#pending[index] ??= {
+      writer: this.#spare.pop() ?? new BinaryWriter(),
+      count: 0,
+    });
     const { writer } = block;
     const before = writer.length;
     this.#encoder.writeParts(parts, writer);
@@ -56,13 +75,28 @@ export class KeyGroupBlocks {
 
   /** Hands on up to `blocksMax` unfinished blocks; `true` when none is left. */
   flushSome(blocksMax: number): boolean {
-    let left = blocksMax;
-    for (const [keyGroup, block] of this.#pending) {
+    const pending = this.#pending;
+    for (let left = blocksMax; this.#flushed < pending.length; this.#flushed++) {
+      const block = pending[this.#flushed];
+      if (block === null || block === undefined) continue;
       if (left-- === 0) return false;
-      if (block.count > 0) this.#flush(keyGroup, block);
-      this.#pending.delete(keyGroup);
+      if (block.count > 0) this.#flush(this.#firstKeyGroup + this.#flushed, block);
+      this.#letGo(this.#flushed, block);
     }
     return true;
+  }
+
+  /** Lets go of blocks that were not handed on. */
+  release(): void {
+    for (const [index, block] of this.#pending.entries())
+      if (block !== null) this.#letGo(index, block);
+  }
+
+  #letGo(index: number, { writer }: PendingBlock): void {
+    this.#pending[index] = null;
+    writer.reset();
+    if (this.#spare.length < this.#pending.length && writer.capacity <= SPARE_BYTES_MAX)
+      this.#spare.push(writer);
   }
 
   #flush(keyGroup: number, block: PendingBlock): void {
