@@ -23,8 +23,9 @@ export function locationOfCaller<O extends object>(
   method: keyof O & string,
   map?: MapLocation,
 ): string | null {
-  const holder: { stack?: string } = {};
   const { stackTraceLimit } = Error;
+  if (stackTraceLimit === 0) return null;
+  const holder: { stack?: string } = {};
   // One frame is all that is read.
   Error.stackTraceLimit = Math.min(1, stackTraceLimit);
   // Only its identity counts: frames down to this function's are left out of the trace.

@@ -18,6 +18,8 @@ export interface TaskFacts {
   readonly metrics: TaskMetrics | null;
 }
 
+const NO_FACTS: Pick<TaskFacts, 'times' | 'metrics'> = { times: {}, metrics: null };
+
 export class RunHistory {
   readonly #wallTime: () => number;
   readonly #tasks = new Map<SubtaskKey, TaskFacts>();
@@ -55,8 +57,9 @@ export class RunHistory {
       const known = this.#tasks.get(key);
       const isKnown = known !== undefined && isSameAttempt(known.execution.attempt, ref.attempt);
       if (isKnown && known.state === state) continue;
-      const facts = isKnown ? known : { times: {}, metrics: null };
-      const times = { ...facts.times, [state]: this.#wallTime() };
+      const facts = isKnown ? known : NO_FACTS;
+      const times: Partial<Record<ExecutionState, number>> = { ...facts.times };
+      times[state] = this.#wallTime();
       const { metrics } = facts;
       this.#tasks.set(key, { execution: ref, state, attemptNumber, times, metrics });
     }

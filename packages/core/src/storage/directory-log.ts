@@ -225,8 +225,9 @@ export class DirectoryLog implements CompareAndAppendLog {
 }
 
 function encodeEntry(entry: StoredEntry): Uint8Array {
-  const json = JSON.stringify(entry);
-  return Buffer.from(`${checksumText(crc32(Buffer.from(json)))} ${json}\n`);
+  const bytes = Buffer.from(`${' '.repeat(CHECKSUM_DIGITS + 1)}${JSON.stringify(entry)}\n`);
+  bytes.write(checksumText(crc32(bytes.subarray(CHECKSUM_DIGITS + 1, -1))), 'latin1');
+  return bytes;
 }
 
 function decodeEntry(bytes: Uint8Array, path: string): StoredEntry {

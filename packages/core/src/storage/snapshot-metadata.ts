@@ -15,6 +15,8 @@ const MAGIC = 'WEIRSNAP';
 const FORMAT_VERSION = 1;
 const HEADER_BYTES = MAGIC.length + 1 + 4 + 4;
 const CHECKSUM_BYTES = 4;
+/** `$`, with which the only key of an object begins that stands for something else. */
+const TAG_MARK = 0x24;
 
 export function encodeSnapshotMetadata(metadata: SnapshotMetadata): Uint8Array {
   const parts: Uint8Array[] = [];
@@ -116,9 +118,11 @@ function toJsonParts(value: object, binary: BinaryPart): unknown {
   if (Array.isArray(value)) return toJsonItems(value, binary);
   const parts = value as Record<string, unknown>;
   let copy: Record<string, unknown> | null = null;
-  for (const key of Object.keys(parts)) {
-    const json = toJson(parts[key], binary);
-    if (json === parts[key]) continue;
+  for (const key in parts) {
+    const part = parts[key];
+    if (typeof part === 'string') continue;
+    const json = toJson(part, binary);
+    if (json === part) continue;
     copy ??= { ...parts };
     copy[key] = json;
   }
@@ -145,18 +149,24 @@ function toJsonNumber(value: number): unknown {
 function fromJson(value: unknown, binary: Uint8Array): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++)
-      value[index] = fromJson(value[index], binary);
+    for (let index = 0; index < value.length; index++) {
+      const item: unknown = value[index];
+      if (typeof item !== 'object' || item === null) continue;
+      const read = fromJson(item, binary);
+      if (read !== item) value[index] = read;
+    }
     return value;
   }
   const parts = value as Record<string, unknown>;
-  for (const key of Object.keys(parts)) {
+  for (const key in parts) {
     const part = parts[key];
-    if (key.startsWith('$')) {
+    if (key.charCodeAt(0) === TAG_MARK) {
       const tagged = fromTagged(key, part, binary);
       if (tagged !== null) return tagged;
     }
-    if (typeof part === 'object' && part !== null) parts[key] = fromJson(part, binary);
+    if (typeof part !== 'object' || part === null) continue;
+    const read = fromJson(part, binary);
+    if (read !== part) parts[key] = read;
   }
   return parts;
 }

@@ -24,11 +24,11 @@ export interface OutputCheck {
 
 const NAMED_MAX = 5;
 
-export async function checkOutput(check: OutputCheck): Promise<void> {
+export function checkOutput(check: OutputCheck): void {
   const { world, job, outer, plain, disk } = check;
   const { streams } = recount(job);
   for (const sink of job.sinks) {
-    const records = await outputOf(sink, check);
+    const records = outputOf(sink, check);
     const expected = (streams[sink.input] ?? []).map(({ id }) => id);
     compare(check, sink, { records, expected });
     const isExact = check.exactlyOnce && sink.kind !== 'plain';
@@ -39,7 +39,7 @@ export async function checkOutput(check: OutputCheck): Promise<void> {
     world.violated(`transaction ${id} is ${state} although the job has finished`);
   for (const id of check.kafka.open())
     world.violated(`transaction ${id} is open although the job has finished`);
-  const files = await filesBelow(disk, '/output');
+  const files = filesBelow(disk, '/output');
   for (const path of files) {
     // A power failure may bring back the old name of a file whose final name is durable.
     const [folder, name] = [path.slice(0, path.lastIndexOf('/.') + 1), path.split('/.').at(-1)];
@@ -51,10 +51,10 @@ export async function checkOutput(check: OutputCheck): Promise<void> {
   }
 }
 
-async function outputOf(
+function outputOf(
   { name, kind }: SinkSpec,
   { outer, plain, disk, kafka }: OutputCheck,
-): Promise<readonly SimulatedRecord[]> {
+): readonly SimulatedRecord[] {
   switch (kind) {
     case 'transactions':
       return outer.committed(name);
@@ -63,7 +63,7 @@ async function outputOf(
     case 'plain':
       return plain.get(name) ?? [];
     case 'files': {
-      const files = await filesBelow(disk, `/output/${name}`);
+      const files = filesBelow(disk, `/output/${name}`);
       const records: SimulatedRecord[] = [];
       for (const path of files) {
         if (path.includes('/.')) continue;
@@ -126,12 +126,12 @@ function checkCounts(world: World, sink: SinkSpec, records: readonly SimulatedRe
     }
 }
 
-export async function filesBelow(disk: MemoryFileSystem, path: string): Promise<string[]> {
+export function filesBelow({ disk }: Pick<MemoryFileSystem, 'disk'>, path: string): string[] {
   const files: string[] = [];
-  for (const name of await disk.list(path)) {
+  for (const name of disk.list(path)) {
     const child = `${path}/${name}`;
-    const stat = await disk.stat(child);
-    if (stat?.isDirectory === true) files.push(...(await filesBelow(disk, child)));
+    const stat = disk.stat(child);
+    if (stat?.isDirectory === true) files.push(...filesBelow({ disk }, child));
     else if (stat !== null) files.push(child);
   }
   return files;

@@ -47,17 +47,17 @@ export class CutCheck {
     const { disk, world } = this.#options;
     try {
       const promised = this.#promisedBefore();
-      await this.#compare(checkpointId, await readContents(disk, directory), promised);
+      this.#compare(checkpointId, await readContents(disk, directory), promised);
     } catch (error) {
       world.violated(`checkpoint ${checkpointId} cannot be read: ${messageOf(error)}`);
     }
   }
 
-  async #compare(
+  #compare(
     checkpointId: number,
     contents: SnapshotContents,
     published: ReadonlyMap<string, readonly SimulatedRecord[]>,
-  ): Promise<void> {
+  ): void {
     const { job } = this.#options;
     const streams: (readonly Counted[])[] = [];
     for (const spec of job.streams)
@@ -68,7 +68,7 @@ export class CutCheck {
       );
     for (const sink of job.sinks) {
       const expected = (streams[sink.input] ?? []).map(({ id }) => id);
-      await this.#checkSink(checkpointId, sink, { contents, expected, published });
+      this.#checkSink(checkpointId, sink, { contents, expected, published });
     }
   }
 
@@ -106,7 +106,7 @@ export class CutCheck {
     return windows === null ? made : made.filter(({ key, ts }) => !windows.has(`${key} ${ts + 1}`));
   }
 
-  async #checkSink(
+  #checkSink(
     checkpointId: number,
     sink: SinkSpec,
     {
@@ -118,12 +118,12 @@ export class CutCheck {
       readonly expected: readonly string[];
       readonly published: ReadonlyMap<string, readonly SimulatedRecord[]>;
     },
-  ): Promise<void> {
+  ): void {
     // What Kafka holds of a promise is seen when it is committed.
     if (sink.kind === 'plain' || sink.kind === 'kafka') return;
     const { world, exactlyOnce, isAligned } = this.#options;
     const state = contents.operators.get(sink.name);
-    const promised = await promisedRecords(sink, state, {
+    const promised = promisedRecords(sink, state, {
       ...this.#options,
       published: published.get(sink.name) ?? [],
     });

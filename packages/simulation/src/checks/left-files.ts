@@ -30,8 +30,8 @@ export async function leftFiles(options: LeftFilesOptions): Promise<readonly str
     const entry = await store.open(jobId).read();
     for (const { directory } of entry?.record.completed ?? []) kept.push(`${directory}/`);
   }
-  const files = hasEarlierRuns ? [] : await filesBelow(disk, dataDirectory);
-  if (claimed !== null) files.push(...(await filesBelow(disk, claimed)));
+  const files = hasEarlierRuns ? [] : filesBelow(disk, dataDirectory);
+  if (claimed !== null) files.push(...filesBelow(disk, claimed));
   const isBack = (path: string): boolean =>
     lostPower && !files.includes(`${path.slice(0, path.lastIndexOf('/'))}/_metadata`);
   return files.filter((path) =>

@@ -23,11 +23,11 @@ export interface PromiseSources {
 }
 
 /** A text tells of a promise that cannot be kept. `state` is missing once the sink has ended. */
-export async function promisedRecords(
+export function promisedRecords(
   sink: SinkSpec,
   state: OperatorContents | undefined,
   sources: PromiseSources,
-): Promise<readonly string[] | string> {
+): readonly string[] | string {
   const committables = state?.lists.get('committables')?.flat() ?? [];
   if (sink.kind === 'transactions') return fromTransactions(committables as Committable[], sources);
   const states = (state?.lists.get('writer')?.flat() ?? []) as FileWriterState[];
@@ -53,14 +53,14 @@ function fromTransactions(
   return records.map(({ id }) => id);
 }
 
-async function fromFiles(
+function fromFiles(
   folder: string,
   refs: readonly FileCommittable[],
   disk: MemoryFileSystem,
-): Promise<readonly string[] | string> {
+): readonly string[] | string {
   const contents = new Map<string, Uint8Array>();
-  for (const path of await filesBelow(disk, folder))
-    if (!path.includes('/.')) contents.set(path, await disk.readFile(path));
+  for (const path of filesBelow(disk, folder))
+    if (!path.includes('/.')) contents.set(path, disk.disk.contentOf(path));
   for (const { finalPath, inProgressPath, sizeBytes } of refs) {
     if (contents.has(finalPath)) continue;
     const bytes = disk.survives(inProgressPath);
@@ -71,11 +71,20 @@ async function fromFiles(
       );
     contents.set(finalPath, bytes.subarray(0, sizeBytes));
   }
-  return [...contents.values()].flatMap((bytes) =>
-    Buffer.from(bytes)
-      .toString()
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (JSON.parse(line) as SimulatedRecord).id),
-  );
+  return [...contents.values()].flatMap(idsIn);
+}
+
+/** Files that are published stay what they are, and are looked at with every checkpoint. */
+const idsOf = new WeakMap<Uint8Array, readonly string[]>();
+
+function idsIn(bytes: Uint8Array): readonly string[] {
+  const known = idsOf.get(bytes);
+  if (known !== undefined) return known;
+  const ids = Buffer.from(bytes)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as SimulatedRecord).id);
+  idsOf.set(bytes, ids);
+  return ids;
 }

@@ -18,8 +18,19 @@ export function inputPath(spec: SourceSpec, split: SplitSpec): string {
   return `${inputFolder(spec)}/${split.id}.ndjson`;
 }
 
+/** Of each split: asked for again at every checkpoint. */
+const linesOf = new WeakMap<SplitSpec, readonly string[]>();
+
 /** The text of each record's line, its end included. */
-export function inputLines({ keys }: SourceSpec, split: SplitSpec): readonly string[] {
+export function inputLines(spec: SourceSpec, split: SplitSpec): readonly string[] {
+  const known = linesOf.get(split);
+  if (known !== undefined) return known;
+  const lines = makeLines(spec, split);
+  linesOf.set(split, lines);
+  return lines;
+}
+
+function makeLines({ keys }: SourceSpec, split: SplitSpec): readonly string[] {
   return Array.from({ length: split.count }, (_line, index) => {
     const id = `${split.id}:${index}`;
     const ts = split.firstTs + index * split.stepTs;

@@ -165,7 +165,7 @@ export class SavepointStory {
       this.#files = null;
       this.#machine.world.note('user', `removes ${path}`);
       const { disk } = this.#machine;
-      for (const file of await filesBelow(disk, path)) await disk.remove(file);
+      for (const file of filesBelow(disk, path)) await disk.remove(file);
       await disk.syncDirectory(path);
     };
     void remove();
@@ -177,7 +177,7 @@ async function contentsBelow(
   path: string,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map<string, Uint8Array>();
-  for (const file of await filesBelow(disk, path)) contents.set(file, await disk.readFile(file));
+  for (const file of filesBelow(disk, path)) contents.set(file, await disk.readFile(file));
   return contents;
 }
 

@@ -250,7 +250,7 @@ class Schedule {
     if (!this.#supervisor.isFinished) return this.#stuck(how === 'late' ? 'late' : 'stuck');
     await this.#story?.end();
     await this.#checkLeftFiles();
-    await checkOutput({
+    checkOutput({
       world,
       job: this.#plan.job,
       exactlyOnce: this.#plan.settings.exactlyOnce,

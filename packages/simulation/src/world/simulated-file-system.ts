@@ -10,6 +10,7 @@ import type {
   FileWriter,
 } from '@weir/core/internal/base/file-system';
 import type { Random } from '@weir/core/internal/base/random';
+import type { MemoryDisk } from '@weir/core/internal/storage/memory-disk';
 import type { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import { storageErrorFromErrno } from '@weir/core/internal/storage/storage-error';
 import type { Life } from './life.ts';
@@ -33,12 +34,14 @@ export interface DiskMood {
 
 /** Of one operation, however slow the disk is made; a job may be still for longer. */
 const OPERATION_MS_MAX = 3000;
+type Outcome<T> = { readonly value: T } | { readonly error: Error };
+
 const WRITING: ReadonlySet<string> = new Set(['write', 'create', 'makeDirectory', 'link']);
 
 export class SimulatedFileSystem implements FileSystem {
   readonly #world: World;
   readonly #life: Life;
-  readonly #disk: MemoryFileSystem;
+  readonly #disk: MemoryDisk;
   readonly #mood: DiskMood;
   readonly #slowness: () => number;
   readonly #random: Random;
@@ -55,7 +58,7 @@ export class SimulatedFileSystem implements FileSystem {
   ) {
     this.#world = world;
     this.#life = life;
-    this.#disk = options.disk;
+    this.#disk = options.disk.disk;
     this.#mood = options.mood;
     this.#slowness = options.slowness ?? ((): number => 1);
     this.#random = world.random(`disk ${life.name}`);
@@ -86,7 +89,7 @@ export class SimulatedFileSystem implements FileSystem {
         return this.#damaged(path, bytes);
       },
       sizeBytes: () => this.#run('sizeBytes', path, () => reader.sizeBytes()),
-      close: () => this.#run('close', path, () => reader.close()),
+      close: () => this.#run('close', path, () => undefined),
     };
   }
 
@@ -126,7 +129,7 @@ export class SimulatedFileSystem implements FileSystem {
     return this.#run('removeDirectory', path, () => this.#disk.removeDirectory(path));
   }
 
-  #run<T>(operation: string, path: string, effect: () => Promise<T>): Promise<T> {
+  #run<T>(operation: string, path: string, effect: () => T): Promise<T> {
     const random = this.#random;
     const mood = this.#mood;
     let delayMs = random.next() * 2 * mood.latencyMs * this.#slowness();
@@ -135,21 +138,20 @@ export class SimulatedFileSystem implements FileSystem {
     const fails = mood.failure > 0 && random.next() < mood.failure;
     const losesAnswer = mood.lostAnswer > 0 && random.next() < mood.lostAnswer;
     const isFull = mood.isFull && WRITING.has(operation);
-    const label = `${operation} ${path}`;
-    const act = (): Promise<T> => {
-      if (isFull) return Promise.reject(storageErrorFromErrno(operation, path, 'ENOSPC'));
-      if (fails) return Promise.reject(storageErrorFromErrno(operation, path, 'EIO'));
-      if (!losesAnswer) return effect();
-      return effect().then(() => Promise.reject(storageErrorFromErrno(operation, path, 'EIO')));
+    const act = (): T => {
+      if (isFull) throw storageErrorFromErrno(operation, path, 'ENOSPC');
+      if (fails) throw storageErrorFromErrno(operation, path, 'EIO');
+      const value = effect();
+      if (losesAnswer) throw storageErrorFromErrno(operation, path, 'EIO');
+      return value;
     };
     return new Promise((resolve, reject) => {
-      if (random.int(2) === 0) {
-        const done = act();
-        done.catch(() => undefined);
-        this.#world.schedule(this.#life, delayMs, label, () => void done.then(resolve, reject));
-      } else {
-        this.#world.schedule(this.#life, delayMs, label, () => void act().then(resolve, reject));
-      }
+      const early = random.int(2) === 0 ? outcomeOf(act) : null;
+      this.#world.schedule(this.#life, delayMs, `${operation} ${path}`, () => {
+        const outcome = early ?? outcomeOf(act);
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.value);
+      });
     });
   }
 
@@ -160,5 +162,13 @@ export class SimulatedFileSystem implements FileSystem {
     bytes[place] = (bytes[place] ?? 0) ^ (1 << this.#random.int(8));
     this.#world.note(this.#life.name, `bit turned around in ${path}`);
     return bytes;
+  }
+}
+
+function outcomeOf<T>(act: () => T): Outcome<T> {
+  try {
+    return { value: act() };
+  } catch (error) {
+    return { error: error as Error };
   }
 }

@@ -24,6 +24,9 @@ export interface WorldOptions {
   readonly root?: Random;
 }
 
+/** How a run ends: as asked; with nothing left to happen; or with the time. */
+export type RunEnd = 'over' | 'stuck' | 'late';
+
 /** Sees each event before and after it runs, and remarks. */
 export type Watcher = (who: string, what: string, when: 'before' | 'after' | 'remark') => void;
 
@@ -39,6 +42,8 @@ export class World {
   #sequence = 0;
   #events = 0;
   #violation: Violation | null = null;
+  /** The event that promises are still busy with, for the watcher. */
+  #underWay: { readonly who: string; readonly words: string } | null = null;
 
   constructor({ seed, keepsTrace, root = seededRandom(seed) }: WorldOptions) {
     this.seed = seed;
@@ -97,34 +102,71 @@ export class World {
   }
 
   /** Runs until `isOver`, a violation, or the end of the events or of the time. */
-  async run(isOver: () => boolean, untilMs: number): Promise<'over' | 'stuck' | 'late'> {
-    for (;;) {
+  run(isOver: () => boolean, untilMs: number): Promise<RunEnd> {
+    return new Promise((resolve, reject) => {
+      const goOn = (): void => {
+        try {
+          const over = this.#underWay;
+          this.#underWay = null;
+          if (over !== null) this.watcher?.(over.who, over.words, 'after');
+          const end = this.#runUntilSettled(isOver, untilMs);
+          if (end === null) whenDrained(goOn);
+          else resolve(end);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      goOn();
+    });
+  }
+
+  /** Runs events up to one that promises may have something to do with: `null`. */
+  #runUntilSettled(isOver: () => boolean, untilMs: number): RunEnd | null {
+    let isSettled = true;
+    while (isSettled) {
       if (this.#violation !== null || isOver()) return 'over';
       const event = this.#queue.pop();
       if (event === undefined) return 'stuck';
-      if (event.cancelled) continue;
-      const { life } = event;
-      if (life !== null) {
-        if (!life.isAlive) continue;
-        if (life.pausedUntil > event.at) {
-          if (event.tie < 1) event.tie = 1 + event.at;
-          event.at = life.pausedUntil;
-          this.#queue.push(event);
-          continue;
-        }
-      }
+      if (this.#isSkipped(event)) continue;
       if (event.at > untilMs) return 'late';
       this.#now = event.at;
-      const words = this.watcher === null ? '' : wordsOf(event.label);
-      if (this.watcher !== null) {
-        this.watcher(life?.name ?? '', words, 'before');
-        if (life?.isAlive === false) continue;
-      }
-      this.#events++;
-      this.trace.event(event.at, event.sequence, life?.name ?? '', event.label);
-      if (this.#happens(event) !== 'settled') await drained();
-      this.watcher?.(life?.name ?? '', words, 'after');
+      isSettled = this.#runEvent(event);
     }
+    return null;
+  }
+
+  /** Cancelled, of a life that is over, or of one that stands still: then it comes later. */
+  #isSkipped(event: WorldEvent): boolean {
+    const { life } = event;
+    if (event.cancelled) return true;
+    if (life === null) return false;
+    if (!life.isAlive) return true;
+    if (life.pausedUntil <= event.at) return false;
+    if (event.tie < 1) event.tie = 1 + event.at;
+    event.at = life.pausedUntil;
+    this.#queue.push(event);
+    return true;
+  }
+
+  /** Whether nothing is left to wait for. */
+  #runEvent(event: WorldEvent): boolean {
+    const { watcher } = this;
+    const { life } = event;
+    const who = life?.name ?? '';
+    const words = watcher === null ? '' : wordsOf(event.label);
+    if (watcher !== null) {
+      watcher(who, words, 'before');
+      if (life?.isAlive === false) return true;
+    }
+    this.#events++;
+    this.trace.event(event.at, event.sequence, who, event.label);
+    const isSettled = this.#happens(event) === 'settled';
+    if (watcher !== null) {
+      // What promises make of the event belongs to it.
+      if (isSettled) this.watcher?.(who, words, 'after');
+      else this.#underWay = { who, words };
+    }
+    return isSettled;
   }
 
   #happens({ fn }: WorldEvent): unknown {
@@ -148,13 +190,14 @@ export class World {
   }
 }
 
-/** Every promise that can go on has done so: the tick queue runs when the microtasks are empty. */
-function drained(): Promise<void> {
-  return new Promise(whenDrained);
-}
+const RESOLVED = Promise.resolve();
 
-function whenDrained(resolve: () => void): void {
-  process.nextTick(resolve);
+/**
+ * When every promise that can go on has done so: the tick queue runs when the microtasks are empty,
+ * provided that it was a microtask that asked.
+ */
+function whenDrained(goOn: () => void): void {
+  void RESOLVED.then(() => process.nextTick(goOn));
 }
 
 function cancelEvent(this: WorldEvent): void {
