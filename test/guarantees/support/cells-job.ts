@@ -1,9 +1,9 @@
 /**
  * A source, three operators that behave differently when records are replayed, and behind each a
- * sink of every kind that there is a system for. One record of a file may stand still for a while,
- * so that the barrier of its subtask is late and records of the other pass it.
+ * sink of every kind that there is a system for. A record stands still while there is a gate, so
+ * that the barrier of its subtask is late and records of the other pass it.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   fileSink,
@@ -50,8 +50,21 @@ export const SINKS = [
 export type SinkName = (typeof SINKS)[number];
 
 const HOLD_MS = 150;
-const SLOW_MS = 300;
+const LOOK_MS = 5;
 const IDLE = new Int32Array(new SharedArrayBuffer(4));
+
+/** Beside a gate, once a record stands before it. */
+export function standingMark(gate: string): string {
+  return `${gate}.standing`;
+}
+
+/** Holds the thread up, as an operator does that works for long. */
+function standStill(gate: string): void {
+  while (existsSync(gate)) {
+    writeFileSync(standingMark(gate), '');
+    Atomics.wait(IDLE, 0, 0, LOOK_MS);
+  }
+}
 
 /** What an idempotent sink writes a result under. */
 export function keyOf(operator: Operator, { id, grp, n, at }: Result, converges: boolean): string {
@@ -66,10 +79,11 @@ const cells: Job = job('cells', (env) => {
     socket === null
       ? fileSource({ path: args.string('input'), format: lines(), rate: args.number('rate') })
       : socketSource({ host: '127.0.0.1', port: socket, format: lines() });
+  const gate = args.string('gate');
   const input = env
     .fromSource(source, { uid: 'in' })
     .map((line) => {
-      if (line.endsWith(' slow')) Atomics.wait(IDLE, 0, 0, SLOW_MS);
+      if (line.endsWith(' slow')) standStill(gate);
       const [id = '', grp = ''] = line.split(' ');
       return { id, grp };
     })
