@@ -38,22 +38,14 @@ export const LIST_OFFSETS: Api<
   },
   read: (reader) => {
     reader.int32();
-    return reader
-      .array(() => {
-        const topic = reader.string();
-        const found = reader.array(() => {
-          const partition = reader.int32();
-          const errorCode = reader.int16();
-          reader.int64();
-          const offset = reader.int64();
-          reader.int32();
-          reader.end();
-          return { topic, partition, errorCode, offset };
-        });
-        reader.end();
-        return found;
-      })
-      .flat();
+    return reader.perPartition((topic) => {
+      const partition = reader.int32();
+      const errorCode = reader.int16();
+      reader.int64();
+      const offset = reader.int64();
+      reader.int32();
+      return { topic, partition, errorCode, offset };
+    });
   },
 };
 
@@ -79,23 +71,17 @@ export const OFFSET_FETCH: Api<
     reader.int32();
     const groups = reader.array(() => {
       reader.string();
-      const offsets = reader.array(() => {
-        const topic = reader.string();
-        const found = reader.array(() => {
-          const partition = reader.int32();
-          const offset = reader.int64();
-          reader.int32();
-          reader.nullableString();
-          const errorCode = reader.int16();
-          reader.end();
-          return { topic, partition, offset, errorCode };
-        });
-        reader.end();
-        return found;
+      const offsets = reader.perPartition((topic) => {
+        const partition = reader.int32();
+        const offset = reader.int64();
+        reader.int32();
+        reader.nullableString();
+        const errorCode = reader.int16();
+        return { topic, partition, offset, errorCode };
       });
       const errorCode = reader.int16();
       reader.end();
-      return { errorCode, offsets: offsets.flat() };
+      return { errorCode, offsets };
     });
     return groups[0] ?? { errorCode: 0, offsets: [] };
   },
@@ -127,17 +113,10 @@ export const OFFSET_COMMIT: Api<
   },
   read: (reader) => {
     reader.int32();
-    return reader
-      .array(() => {
-        const topic = reader.string();
-        const found = reader.array(() => {
-          const result = { topic, partition: reader.int32(), errorCode: reader.int16() };
-          reader.end();
-          return result;
-        });
-        reader.end();
-        return found;
-      })
-      .flat();
+    return reader.perPartition((topic) => ({
+      topic,
+      partition: reader.int32(),
+      errorCode: reader.int16(),
+    }));
   },
 };

@@ -35,27 +35,19 @@ export const PRODUCE: Api<ProduceRequest, readonly ProduceResult[]> = {
     writer.end();
   },
   read: (reader) =>
-    reader
-      .array(() => {
-        const topic = reader.string();
-        const results = reader.array(() => {
-          const partition = reader.int32();
-          const errorCode = reader.int16();
-          const baseOffset = reader.int64();
-          reader.int64();
-          reader.int64();
-          const recordErrors = reader.array(() => {
-            reader.int32();
-            const message = reader.nullableString();
-            reader.end();
-            return message;
-          });
-          const message = reader.nullableString() ?? recordErrors[0] ?? null;
-          reader.end();
-          return { topic, partition, errorCode, baseOffset, message };
-        });
+    reader.perPartition((topic) => {
+      const partition = reader.int32();
+      const errorCode = reader.int16();
+      const baseOffset = reader.int64();
+      reader.int64();
+      reader.int64();
+      const recordErrors = reader.array(() => {
+        reader.int32();
+        const message = reader.nullableString();
         reader.end();
-        return results;
-      })
-      .flat(),
+        return message;
+      });
+      const message = reader.nullableString() ?? recordErrors[0] ?? null;
+      return { topic, partition, errorCode, baseOffset, message };
+    }),
 };

@@ -60,18 +60,11 @@ export const ADD_PARTITIONS_TO_TXN: Api<
   },
   read: (reader) => {
     reader.int32();
-    return reader
-      .array(() => {
-        const topic = reader.string();
-        const results = reader.array(() => {
-          const result = { topic, partition: reader.int32(), errorCode: reader.int16() };
-          reader.end();
-          return result;
-        });
-        reader.end();
-        return results;
-      })
-      .flat();
+    return reader.perPartition((topic) => ({
+      topic,
+      partition: reader.int32(),
+      errorCode: reader.int16(),
+    }));
   },
 };
 

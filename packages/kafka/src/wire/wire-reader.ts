@@ -77,6 +77,20 @@ export class WireReader {
     return items;
   }
 
+  /** What is said of each partition, in the usual nesting: topics, in each its partitions. */
+  perPartition<T>(read: (topic: string) => T): T[] {
+    return this.array(() => {
+      const topic = this.string();
+      const ofTopic = this.array(() => {
+        const item = read(topic);
+        this.end();
+        return item;
+      });
+      this.end();
+      return ofTopic;
+    }).flat();
+  }
+
   /** Skips the tagged fields at the end of a structure. */
   end(): void {
     for (let count = this.unsignedVarint(); count > 0; count--) {
