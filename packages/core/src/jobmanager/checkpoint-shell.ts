@@ -221,17 +221,8 @@ export class CheckpointShell {
         return this.#finalise(effect);
       case 'notifyComplete':
         return this.#notifyComplete(effect.executions, effect.checkpointId);
-      case 'notifyAborted': {
-        const { checkpointId, latestCompletedId } = effect;
-        for (const execution of effect.executions)
-          this.#options.sendTo(execution, {
-            type: 'notifyCheckpointAborted',
-            execution,
-            checkpointId,
-            latestCompletedId,
-          });
-        return;
-      }
+      case 'notifyAborted':
+        return this.#notifyAborted(effect);
       case 'discardSnapshot':
         return this.#discardSnapshot(effect);
       case 'discardCheckpoint':
@@ -244,12 +235,22 @@ export class CheckpointShell {
         return this.#options.logger.log('debug', `no checkpoint: ${effect.message}`);
       case 'checkpointStarted':
         return this.#options.statistics.started(effect);
+      case 'subtaskAcknowledged':
+        return this.#options.statistics.acknowledged(effect);
       case 'checkpointEnded':
         return this.#reportEnd(effect);
       case 'requestCompleted':
         return this.#answer(effect.requestId)?.resolve(effect.checkpoint);
       case 'requestFailed':
         return this.#answer(effect.requestId)?.reject(requestFailed(effect));
+    }
+  }
+
+  #notifyAborted(effect: Extract<CoordinatorEffect, { type: 'notifyAborted' }>): void {
+    const { executions, checkpointId, latestCompletedId } = effect;
+    for (const execution of executions) {
+      const notice = { execution, checkpointId, latestCompletedId };
+      this.#options.sendTo(execution, { type: 'notifyCheckpointAborted', ...notice });
     }
   }
 

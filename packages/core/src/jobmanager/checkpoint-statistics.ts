@@ -67,6 +67,7 @@ export interface CheckpointSummary {
 }
 
 type Started = Extract<CoordinatorEffect, { type: 'checkpointStarted' }>;
+type Acknowledged = Extract<CoordinatorEffect, { type: 'subtaskAcknowledged' }>;
 type Ended = Extract<CoordinatorEffect, { type: 'checkpointEnded' }>;
 
 export class CheckpointStatistics {
@@ -114,6 +115,14 @@ export class CheckpointStatistics {
       directory: null,
       failure: null,
     });
+  }
+
+  acknowledged({ checkpointId, acknowledged }: Acknowledged): void {
+    this.#history = this.#history.map((it) =>
+      it.checkpointId === checkpointId
+        ? { ...it, acknowledged: [...it.acknowledged, acknowledged] }
+        : it,
+    );
   }
 
   ended(

@@ -10,6 +10,8 @@ const TYPES_OF_A_CHECKPOINT: readonly CoordinatorEffect['type'][] = [
   'prepareLocation',
   'snapshotCoordinators',
   'triggerTasks',
+  'subtaskAcknowledged',
+  'subtaskAcknowledged',
   'finalise',
   'notifyComplete',
   'checkpointEnded',
@@ -500,6 +502,19 @@ test('answers to what was given up are ignored', () => {
     assert.equal(bed.of('triggerTasks').length, 0);
     assert.deepEqual(bed.coordinator.pendingIds, []);
   }
+});
+
+test('who has acknowledged is told at once, and only once', () => {
+  const bed = new TestBed({ job: PIPELINE }).start();
+  bed.advance(1000);
+  bed.advance(70);
+  bed.acknowledge(1, 'a0');
+  bed.acknowledge(1, 'a0');
+  const told = bed.of('subtaskAcknowledged');
+  assert.deepEqual(
+    told.map(({ checkpointId, acknowledged }) => [checkpointId, acknowledged.latencyMs]),
+    [[1, 70]],
+  );
 });
 
 test('every checkpoint that was begun ends once, with what was acknowledged', () => {

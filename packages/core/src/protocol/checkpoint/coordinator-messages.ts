@@ -252,6 +252,12 @@ export type CoordinatorEffect =
       readonly executions: readonly ExecutionRef[];
     }
   /** `failure` is `null` if it completed. Every started checkpoint ends once. */
+  /** One more of the subtasks of a checkpoint that is in progress. */
+  | {
+      readonly type: 'subtaskAcknowledged';
+      readonly checkpointId: number;
+      readonly acknowledged: AcknowledgedSubtask;
+    }
   | {
       readonly type: 'checkpointEnded';
       readonly checkpointId: number;

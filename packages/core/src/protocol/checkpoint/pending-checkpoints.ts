@@ -13,12 +13,12 @@ import type {
   CompletedCheckpoint,
   CompletedCheckpointStore,
 } from './completed-checkpoint-store.ts';
-import type { CoordinatorEffect, EventOf } from './coordinator-messages.ts';
+import type { AcknowledgedSubtask, CoordinatorEffect, EventOf } from './coordinator-messages.ts';
 import { expiryMessage } from './expiry-message.ts';
 import { CheckpointFailureCounter } from './failure-counter.ts';
 import type { CheckpointFailure } from './failure-reasons.ts';
 import type { JobTopology } from './job-topology.ts';
-import type { PendingCheckpoint } from './pending-checkpoint.ts';
+import type { Acknowledgement, PendingCheckpoint } from './pending-checkpoint.ts';
 import { assembleMetadata, findPartlyFinishedUnion } from './snapshot-assembly.ts';
 
 export interface PendingCheckpointsOptions {
@@ -94,7 +94,10 @@ export class PendingCheckpoints {
     }
     const result = pending.acknowledge({ execution, snapshot, metrics, at: now });
     if (result === 'unknown') this.#discardSnapshot(checkpointId, pending.directory, snapshot);
-    if (result === 'success') this.completeIfAcknowledged(pending, now);
+    if (result !== 'success') return;
+    const acknowledged = forPeople({ execution, snapshot, metrics, at: now }, pending.startedAt);
+    this.#options.emit({ type: 'subtaskAcknowledged', checkpointId, acknowledged });
+    this.completeIfAcknowledged(pending, now);
   }
 
   onDeclined({ execution, checkpointId, reason, error, now }: EventOf<'declined'>): void {
@@ -287,14 +290,16 @@ export class PendingCheckpoints {
       kind,
       failure: failure === null ? null : { reason: failure.reason, message: failure.message },
       durationMs: now - startedAt,
-      acknowledged: [...acknowledgements.values()].map(({ execution, metrics, snapshot, at }) => ({
-        execution,
-        metrics,
-        sizeBytes: snapshot.sizeBytes,
-        latencyMs: at - startedAt,
-      })),
+      acknowledged: [...acknowledgements.values()].map((it) => forPeople(it, startedAt)),
     });
   }
+}
+
+function forPeople(
+  { execution, metrics, snapshot, at }: Acknowledgement,
+  startedAt: number,
+): AcknowledgedSubtask {
+  return { execution, metrics, sizeBytes: snapshot.sizeBytes, latencyMs: at - startedAt };
 }
 
 function completedFrom(pending: PendingCheckpoint, sizeBytes: number): CompletedCheckpoint {
