@@ -30,6 +30,11 @@ export interface BatchCodec {
 
 const HAS_TIMESTAMPS = 1;
 
+/**
+ * Smaller batches gain nothing by native code. Records of a stable shape only come here few at a
+ * time, cut off by a barrier: their thread would load it some time in the middle of its work.
+ */
+const NATIVE_BYTES_MIN = 4096;
 const PACKED_BYTES = 1 << 16;
 /** msgpackr keeps the buffer of its largest batch; beyond this it is given a small one again. */
 const KEPT_BYTES_MAX = 4 * 1024 * 1024;
@@ -79,7 +84,7 @@ export class GeneralBatchCodec implements BatchCodec {
   }
 
   #unpack(bytes: Uint8Array): unknown[] {
-    loadNativeStrings();
+    if (bytes.length >= NATIVE_BYTES_MIN) loadNativeStrings();
     try {
       return this.#packr.unpack(bytes) as unknown[];
     } catch (error) {
