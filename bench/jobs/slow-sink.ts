@@ -22,6 +22,12 @@ function heldBytes(collectGarbage: () => void): number {
   return objects + getHeapStatistics().external_memory;
 }
 
+/** Node loads modules when they are first needed, on a busy thread also late: memory as code is. */
+function modulesLoaded(): number {
+  // @ts-expect-error -- Node has it, its types do not
+  return (process.moduleLoadList as readonly string[]).length;
+}
+
 /** Takes a thousand records, then none for about a millisecond. */
 function slowSink<T>(folder: string): Sink<T> {
   return {
@@ -45,7 +51,7 @@ function slowSink<T>(folder: string): Sink<T> {
               room = 1000;
               if (performance.now() - sampledAt > SAMPLE_EVERY_MS) {
                 sampledAt = performance.now();
-                const line = `${sampledAt} ${heldBytes(collectGarbage)}\n`;
+                const line = `${sampledAt} ${heldBytes(collectGarbage)} ${modulesLoaded()}\n`;
                 appendFileSync(join(folder, `held-${subtask}`), line);
               }
               resolve();
