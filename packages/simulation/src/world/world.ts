@@ -113,7 +113,7 @@ export class World {
           if (end === null) whenDrained(goOn);
           else resolve(end);
         } catch (error) {
-          reject(error as Error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         }
       };
       goOn();
