@@ -34,6 +34,14 @@ class Reader {
     this.#client = this.#open();
   }
 
+  /** Sessions of processes that died. */
+  async endSinks(): Promise<void> {
+    await this.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity ' +
+        "where application_name ~ '^weir ' and datname = current_database()",
+    );
+  }
+
   async close(): Promise<void> {
     await (await this.#client).end();
   }
@@ -59,11 +67,9 @@ class Table implements ConformanceSystem<number> {
 
   /** Made by the first process that connects. */
   made(): Promise<unknown> {
-    this.#made ??= this.#reader.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity ' +
-        "where application_name ~ '^weir ' and datname = current_database(); " +
-        `create table ${this.name} (id bigint primary key)`,
-    );
+    this.#made ??= this.#reader
+      .endSinks()
+      .then(() => this.#reader.query(`create table ${this.name} (id bigint primary key)`));
     return this.#made;
   }
 
@@ -123,5 +129,6 @@ for (const [sinkName, make] of Object.entries(SINKS))
       { record: (n) => n },
     );
     for (const { name, run } of cases) await context.test(`${sinkName}: ${name}`, run);
+    await reader.endSinks();
     await reader.close();
   });

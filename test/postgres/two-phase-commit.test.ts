@@ -145,6 +145,33 @@ postgresTest('the answer to PREPARE is lost: the next start resolves it [R118]',
 });
 
 postgresTest(
+  'what is prepared stays behind a failed roll back, and the next start resolves it [R118]',
+  async (server) => {
+    const name = await table(server);
+    const options = { retryForMs: 200 };
+    const attempts = attemptsOn(server.urlAt(sharedProxy().port), name, options);
+    const first = attempts.next();
+    await first.start();
+    await put(first, 1);
+    await first.checkpoint(1);
+    // Neither the next transaction can be begun nor the prepared one be ended.
+    sharedProxy().verdict = (sql) => (/^(begin|rollback prepared)/.test(sql) ? 'cut' : 'forward');
+    await assert.rejects(
+      put(first, 2).then(() => first.checkpoint(2)),
+      { kind: 'transient' },
+    );
+    await assert.rejects(attempts.next().start(), { kind: 'transient' });
+    assert.equal(await preparedCount(server, name), 1, 'it is still there, and nobody hides it');
+    sharedProxy().verdict = () => 'forward';
+    const third = attempts.next();
+    await third.start();
+    assert.equal(await preparedCount(server, name), 0, 'resolved before anything is written');
+    assert.equal(await ids(server, name), '');
+    await attempts.closeAll();
+  },
+);
+
+postgresTest(
   'a commit that is refused leaves it prepared, and the next start commits it [R029]',
   async (server) => {
     const name = await table(server);

@@ -41,6 +41,16 @@ class Reader {
     this.#session = this.#open();
   }
 
+  /** Connections of processes that died. */
+  async endSinks(): Promise<void> {
+    const [list] = await this.send('asking', [['CLIENT', 'LIST']]);
+    const ids = [...String(list).matchAll(/^id=(\d+) .* name=weir:/gm)].map(([, id]) => id ?? '');
+    await this.send(
+      'ending',
+      ids.map((id) => ['CLIENT', 'KILL', 'ID', id]),
+    );
+  }
+
   async close(): Promise<void> {
     await (await this.#session).close();
   }
@@ -66,7 +76,7 @@ class Keys implements ConformanceSystem<number> {
 
   /** Connections of processes that died in worlds before are ended. */
   made(): Promise<unknown> {
-    this.#made ??= this.#endOthers();
+    this.#made ??= this.#reader.endSinks();
     return this.#made;
   }
 
@@ -79,16 +89,6 @@ class Keys implements ConformanceSystem<number> {
 
   unfinished(): readonly string[] {
     return [];
-  }
-
-  async #endOthers(): Promise<void> {
-    const [own] = await this.#reader.send('asking', [['CLIENT', 'ID']]);
-    const [list] = await this.#reader.send('asking', [['CLIENT', 'LIST']]);
-    const others = [...String(list).matchAll(/^id=(\d+) .* name=weir:/gm)].map(
-      ([, id]) => id ?? '',
-    );
-    for (const id of others)
-      if (id !== String(own)) await this.#reader.send('ending', [['CLIENT', 'KILL', 'ID', id]]);
   }
 }
 
@@ -145,6 +145,7 @@ for (const [sinkName, make] of Object.entries(SINKS))
       { record: (n) => n },
     );
     for (const { name, run } of cases) await context.test(`${sinkName}: ${name}`, run);
+    await reader.endSinks();
     await reader.close();
   });
 
