@@ -314,9 +314,14 @@ export class CheckpointShell {
     const { kind, triggeredAt } = metadata;
     void this.#track(async () => {
       const sizeBytes = sizeOf(metadata);
+      const { storage, persistence } = this.#options;
+      // No run begins from a savepoint unasked.
+      const mayTakeBack =
+        kind === 'checkpoint' ? () => persistence.checkpointTakenBack(checkpointId) : undefined;
       try {
-        await this.#options.storage.publish(directory, metadata);
+        await storage.publish(directory, metadata, mayTakeBack);
       } catch (error) {
+        if (errorKind(error) === 'fenced') return this.#options.giveUp(error);
         // If it exists, the next start goes on from it: nothing may be done until that is known.
         if (kind === 'checkpoint' && isOutcomeUnknown(error)) {
           // Unless the job has finished meanwhile: then nobody goes on from it, or removes it.

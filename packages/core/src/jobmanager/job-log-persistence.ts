@@ -25,6 +25,12 @@ export function jobLogPersistence(log: JobLog, wallTime: () => number): JobPersi
         completed: [...record.completed, checkpoint].filter((it) => !gone.has(it.checkpointId)),
       }));
     },
+    async checkpointTakenBack(checkpointId) {
+      await update((record) => ({
+        ...record,
+        takenBack: [...(record.takenBack ?? []), checkpointId],
+      }));
+    },
     checkpointDiscarded(checkpointId) {
       discarded.add(checkpointId);
       return Promise.resolve();

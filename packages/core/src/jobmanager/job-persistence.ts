@@ -12,6 +12,11 @@ export interface JobPersistence {
   /** Draws the next id; ids only rise, whatever is restored. */
   drawCheckpointId(): Promise<number>;
   checkpointCompleted(checkpoint: CompletedCheckpoint): Promise<void>;
+  /**
+   * The checkpoint was visible for a moment and is about to be removed, since it could not be made
+   * durable: whoever takes the lead from now on does not begin from it.
+   */
+  checkpointTakenBack(checkpointId: number): Promise<void>;
   /** The checkpoint is no longer retained; called before its files go. */
   checkpointDiscarded(checkpointId: number): Promise<void>;
   /** There is a folder for it: should this process die, the next removes what is not complete. */
@@ -28,6 +33,7 @@ export function volatilePersistence(drawnId: number): JobPersistence {
   return {
     drawCheckpointId: () => Promise.resolve(++lastId),
     checkpointCompleted: () => Promise.resolve(),
+    checkpointTakenBack: () => Promise.resolve(),
     checkpointDiscarded: () => Promise.resolve(),
     savepointBegun: () => Promise.resolve(),
     savepointEnded: () => undefined,

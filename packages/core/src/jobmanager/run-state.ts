@@ -128,7 +128,9 @@ export async function openRunState(
         ? null
         : await ownership.livingOwner(seen.record.owner, jobDirectory);
     // A run that lives removes checkpoints under the hands of whoever looks at them.
-    const scanned = runningOwner === null ? await scan(options, storage, recorded) : [];
+    const takenBack = seen?.record.takenBack ?? [];
+    const found = runningOwner === null ? await scan(options, storage, recorded) : [];
+    const scanned = found.filter(({ checkpointId }) => !takenBack.includes(checkpointId));
     const decision = decideStart({
       jobId,
       record: seen?.record ?? null,

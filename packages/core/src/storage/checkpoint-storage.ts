@@ -59,8 +59,14 @@ export interface CheckpointStorage {
   /**
    * Makes the snapshot exist, durably: once resolved it survives any crash; if rejected it does not
    * exist. Idempotent. Fails with STATE_CORRUPT if a file it names is missing or has another size.
+   * `mayTakeBack` is asked before a snapshot that was visible for a moment is removed again: who
+   * leads the job by then may have begun from it. If that rejects, the snapshot stays.
    */
-  publish(location: string, metadata: SnapshotMetadata): Promise<void>;
+  publish(
+    location: string,
+    metadata: SnapshotMetadata,
+    mayTakeBack?: () => Promise<void>,
+  ): Promise<void>;
 
   /**
    * Reads a snapshot back; fails with STATE_CORRUPT when damaged, ARGUMENT_INVALID when missing.

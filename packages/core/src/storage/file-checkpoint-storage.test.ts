@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../base/clock.ts';
+import { FencedError } from '../base/errors.ts';
 import { seededRandom } from '../base/random.ts';
 import { FaultyFileSystem } from './faulty-file-system.ts';
 import { FileCheckpointStorage } from './file-checkpoint-storage.ts';
@@ -190,6 +191,27 @@ test('a checkpoint that cannot be taken back either is said to be in doubt', asy
     });
     return true;
   });
+});
+
+test('a checkpoint is not taken back from whoever leads the job by then', async () => {
+  const world = setUp();
+  const location = await world.storage.prepareCheckpoint(1);
+  world.fileSystem.inject({ operation: 'syncDirectory', path: 'chk-1', times: 3, errno: 'EIO' });
+  const deposed = new FencedError('another process leads');
+  const mayTakeBack = (): Promise<never> => Promise.reject(deposed);
+  const publishing = world.storage.publish(location, metadataOf(1, []), mayTakeBack);
+  await assert.rejects(runWithClock(world.clock, publishing), deposed);
+  assert.equal((await world.storage.scan())[0]?.status, 'valid');
+});
+
+test('when nobody knows who leads, a checkpoint stays and is in doubt', async () => {
+  const world = setUp();
+  const location = await world.storage.prepareCheckpoint(1);
+  world.fileSystem.inject({ operation: 'syncDirectory', path: 'chk-1', times: 3, errno: 'EIO' });
+  const mayTakeBack = (): Promise<never> => Promise.reject(new Error('the log is away'));
+  const publishing = world.storage.publish(location, metadataOf(1, []), mayTakeBack);
+  await assert.rejects(runWithClock(world.clock, publishing), /the log is away.*unknown whether/);
+  assert.equal((await world.storage.scan())[0]?.status, 'valid');
 });
 
 test('nothing is in doubt when the last step was not reached', async () => {

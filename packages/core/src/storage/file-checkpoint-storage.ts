@@ -68,8 +68,12 @@ export class FileCheckpointStorage implements CheckpointStorage {
     return makeSavepointDirectory(this.#io, this.#jobId, targetDirectory, suffix);
   }
 
-  publish(location: string, metadata: SnapshotMetadata): Promise<void> {
-    return publishSnapshot(this.#io, location, metadata);
+  publish(
+    location: string,
+    metadata: SnapshotMetadata,
+    mayTakeBack?: () => Promise<void>,
+  ): Promise<void> {
+    return publishSnapshot(this.#io, location, { metadata, mayTakeBack });
   }
 
   load(location: string): Promise<StoredSnapshot> {

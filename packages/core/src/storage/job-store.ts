@@ -49,6 +49,11 @@ export interface JobRecord {
    * one that turns up later was published by a leader that had lost the lead without knowing it.
    */
   readonly leaderFirstCheckpointId: number;
+  /**
+   * Ids that this leader takes back, since they could not be made durable: written before their
+   * `_metadata` is removed, so that nobody who takes the lead meanwhile begins from them.
+   */
+  readonly takenBack?: readonly number[];
   /** Retained checkpoints, oldest first. */
   readonly completed: readonly CompletedCheckpoint[];
   readonly owner: JobOwner | null;

@@ -39,8 +39,13 @@ export class MemoryCheckpointStorage implements CheckpointStorage {
     return makeSavepointDirectory(this.#io, this.#jobId, targetDirectory, suffix);
   }
 
-  async publish(location: string, metadata: SnapshotMetadata): Promise<void> {
-    if (!isMemoryLocation(location)) return publishSnapshot(this.#io, location, metadata);
+  async publish(
+    location: string,
+    metadata: SnapshotMetadata,
+    mayTakeBack?: () => Promise<void>,
+  ): Promise<void> {
+    if (!isMemoryLocation(location))
+      return publishSnapshot(this.#io, location, { metadata, mayTakeBack });
     for (const { handle, owner } of snapshotData(metadata)) {
       if (handle.kind === 'file')
         throw new StateCorruptionError(

@@ -3,7 +3,12 @@
  * if it holds a valid `_metadata`, so that file is the last to appear, under a durable name, after
  * everything it speaks of is known to be there.
  */
-import { messageOf, StateCorruptionError, StorageUnavailableError } from '../base/errors.ts';
+import {
+  errorKind,
+  messageOf,
+  StateCorruptionError,
+  StorageUnavailableError,
+} from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { SnapshotMetadata, StateHandle } from '../protocol/snapshot.ts';
 import { writeFileDurably } from './durable-file.ts';
@@ -42,8 +47,12 @@ export function* snapshotData(metadata: SnapshotMetadata): Generator<SnapshotDat
 export async function publishSnapshot(
   io: StorageIo,
   directory: string,
-  metadata: SnapshotMetadata,
+  snapshot: {
+    readonly metadata: SnapshotMetadata;
+    readonly mayTakeBack: (() => Promise<void>) | undefined;
+  },
 ): Promise<void> {
+  const { metadata, mayTakeBack } = snapshot;
   await requireDataFiles(io, directory, metadata);
   const bytes = encodeSnapshotMetadata(metadata);
   const publication = { mayExist: false };
@@ -58,7 +67,7 @@ export async function publishSnapshot(
   } catch (error) {
     // Perhaps it is visible, only not known to be durable. The caller is told that it does not
     // exist, so it must not: sinks may now abort what it promises.
-    if (publication.mayExist) await withdraw(io, directory, error);
+    if (publication.mayExist) await withdraw(io, directory, { cause: error, mayTakeBack });
     throw error;
   }
 }
@@ -87,8 +96,17 @@ export async function readStoredSnapshot(
   return { directory, metadata, completedAt: stat.modifiedAt };
 }
 
-async function withdraw(io: StorageIo, directory: string, cause: unknown): Promise<void> {
+async function withdraw(
+  io: StorageIo,
+  directory: string,
+  given: {
+    readonly cause: unknown;
+    readonly mayTakeBack: (() => Promise<void>) | undefined;
+  },
+): Promise<void> {
+  const { cause, mayTakeBack } = given;
   try {
+    await mayTakeBack?.();
     await retryTransient(io.clock, async () => {
       const path = metadataPath(directory);
       if ((await io.fileSystem.stat(path)) !== null) await io.fileSystem.remove(path);
@@ -96,6 +114,7 @@ async function withdraw(io: StorageIo, directory: string, cause: unknown): Promi
       await io.fileSystem.syncDirectory(directory);
     });
   } catch (error) {
+    if (errorKind(error) === 'fenced') throw error;
     throw new StorageUnavailableError(
       `${messageOf(cause)}; then it failed to take back ${metadataPath(directory)} as well ` +
         `(${messageOf(error)}), so it is unknown whether this snapshot exists; the next start ` +

@@ -7,5 +7,9 @@ export interface Regression {
   readonly found: string;
 }
 
-/** None since the jobs became smaller and every third schedule aims at a resume. */
-export const REGRESSIONS: readonly Regression[] = [];
+export const REGRESSIONS: readonly Regression[] = [
+  {
+    seed: 1_002_550,
+    found: 'a leader that had lost the lead took a checkpoint back from its successor',
+  },
+];
