@@ -37,6 +37,7 @@ import type { CheckpointStatistics } from './checkpoint-statistics.ts';
 import type { JobMasterListener } from './job-master.ts';
 import type { JobPersistence } from './job-persistence.ts';
 import type { SourceCoordinator } from './source-coordinator.ts';
+import { tellTasks } from './tell-tasks.ts';
 
 export interface CheckpointShellOptions {
   readonly jobId: JobId;
@@ -56,7 +57,7 @@ export interface CheckpointShellOptions {
   readonly sources: ReadonlyMap<OperatorId, SourceCoordinator>;
   readonly statistics: CheckpointStatistics;
   executions(): readonly Execution[];
-  sendTo(execution: ExecutionRef, message: TaskManagerMessage): void;
+  readonly sendTo: (execution: ExecutionRef, message: TaskManagerMessage) => void;
   /** Too many failed checkpoints: global failover. */
   failJob(error: unknown): void;
   /** The savepoint that stops the job is complete: its tasks finish now. */
@@ -209,20 +210,16 @@ export class CheckpointShell {
         return this.#prepareLocation(effect);
       case 'snapshotCoordinators':
         return this.#snapshotCoordinators(effect.triggerId, effect.checkpointId);
-      case 'triggerTasks':
-        for (const execution of effect.executions)
-          this.#options.sendTo(execution, {
-            type: 'triggerCheckpoint',
-            execution,
-            trigger: effect.trigger,
-          });
-        return;
       case 'finalise':
         return this.#finalise(effect);
-      case 'notifyComplete':
-        return this.#notifyComplete(effect.executions, effect.checkpointId);
+      case 'triggerTasks':
       case 'notifyAborted':
-        return this.#notifyAborted(effect);
+        return tellTasks(effect, this.#options.sendTo);
+      case 'notifyComplete':
+        tellTasks(effect, this.#options.sendTo);
+        for (const source of this.#options.sources.values())
+          source.notifyCheckpointComplete(effect.checkpointId);
+        return;
       case 'discardSnapshot':
         return this.#discardSnapshot(effect);
       case 'discardCheckpoint':
@@ -243,14 +240,6 @@ export class CheckpointShell {
         return this.#answer(effect.requestId)?.resolve(effect.checkpoint);
       case 'requestFailed':
         return this.#answer(effect.requestId)?.reject(requestFailed(effect));
-    }
-  }
-
-  #notifyAborted(effect: Extract<CoordinatorEffect, { type: 'notifyAborted' }>): void {
-    const { executions, checkpointId, latestCompletedId } = effect;
-    for (const execution of executions) {
-      const notice = { execution, checkpointId, latestCompletedId };
-      this.#options.sendTo(execution, { type: 'notifyCheckpointAborted', ...notice });
     }
   }
 
@@ -314,12 +303,12 @@ export class CheckpointShell {
     const { kind, triggeredAt } = metadata;
     void this.#track(async () => {
       const sizeBytes = sizeOf(metadata);
-      const { storage, persistence } = this.#options;
       // No run begins from a savepoint unasked.
-      const mayTakeBack =
-        kind === 'checkpoint' ? () => persistence.checkpointTakenBack(checkpointId) : undefined;
+      const takeBack = (): Promise<void> =>
+        this.#options.persistence.checkpointTakenBack(checkpointId);
+      const mayTakeBack = kind === 'checkpoint' ? takeBack : undefined;
       try {
-        await storage.publish(directory, metadata, mayTakeBack);
+        await this.#options.storage.publish(directory, metadata, mayTakeBack);
       } catch (error) {
         if (errorKind(error) === 'fenced') return this.#options.giveUp(error);
         // If it exists, the next start goes on from it: nothing may be done until that is known.
@@ -358,17 +347,6 @@ export class CheckpointShell {
     // Before the tasks are told, since the first may fail at once.
     if (stopsJob) this.#options.stopped(completed);
     this.#handle({ type: 'finalised', checkpointId, sizeBytes, now: this.#now() });
-  }
-
-  #notifyComplete(executions: readonly ExecutionRef[], checkpointId: number): void {
-    for (const execution of executions)
-      this.#options.sendTo(execution, {
-        type: 'notifyCheckpointComplete',
-        execution,
-        checkpointId,
-      });
-    for (const source of this.#options.sources.values())
-      source.notifyCheckpointComplete(checkpointId);
   }
 
   #discardSnapshot(effect: Extract<CoordinatorEffect, { type: 'discardSnapshot' }>): void {
