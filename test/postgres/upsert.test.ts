@@ -142,12 +142,14 @@ ownServerTest('a server that crashes in mid-run is waited for', {}, async (serve
 postgresTest('a key without a unique index is refused, with the statement', async (server) => {
   const name = fresh('loose');
   await server.psql(`create table ${name} (key text, total bigint)`);
-  await assert.rejects(upsertWriters(server.url, name).open(), {
+  const writers = upsertWriters(server.url, name);
+  await assert.rejects(writers.open(), {
     kind: 'user',
     message: /no unique index on just these columns; create one: create unique index on "loose/,
   });
   await server.psql(`create unique index on ${name} (key) where total > 0`);
-  await assert.rejects(upsertWriters(server.url, name).open(), /no unique index/, 'a partial one');
+  await assert.rejects(writers.open(), /no unique index/, 'a partial one');
+  await writers.closeAll();
 });
 
 postgresTest(
