@@ -12,4 +12,8 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 1_002_550,
     found: 'a leader that had lost the lead took a checkpoint back from its successor',
   },
+  {
+    seed: 60_029_039,
+    found: 'what a former leader published at its end looked like a damaged file',
+  },
 ];

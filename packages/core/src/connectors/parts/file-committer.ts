@@ -65,7 +65,8 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   async #recover(recovery: SinkRecovery<FileCommittable, FileWriterState>): Promise<void> {
     // Everything is looked at before anything is changed: a refused recovery leaves no trace.
     const { open, foreign, parts } = await this.#lookAround(recovery);
-    const copies = await this.#copied(foreign);
+    const copies: PartFileRef[] = [];
+    for (const ref of foreign) copies.push(...(await this.#finishCopy(ref, recovery)));
     await this.#publish([...recovery.committables, ...open, ...copies]);
     for (const part of parts)
       if (!part.isFinished && compareAttempts(part.attempt, recovery.attempt) < 0)
@@ -97,23 +98,27 @@ export class FileCommitter implements Committer<FileCommittable, FileWriterState
   /**
    * What a process left open that has lost the lead: it may only stand still, and go on writing
    * into the file later. So that file is left behind, and a copy of what belongs to the checkpoint
-   * takes its place. One that has its final name may have it since a moment ago: it stays in the
-   * list, since that name must be durable before the unfinished one goes.
+   * takes its place. Nothing when more than that has been finished, be it a moment ago.
    */
-  async #copied(refs: readonly PartFileRef[]): Promise<readonly PartFileRef[]> {
+  async #finishCopy(
+    ref: PartFileRef,
+    recovery: SinkRecovery<FileCommittable, FileWriterState>,
+  ): Promise<readonly PartFileRef[]> {
     const { fileSystem, random } = this.#context;
-    const copies: PartFileRef[] = [];
-    for (const ref of refs) {
-      if ((await this.#statusOf(ref)) === 'committed') {
-        copies.push(ref);
-        continue;
-      }
-      const inProgressPath = `${ref.inProgressPath}-${random.hex(8)}`;
+    const inProgressPath = `${ref.inProgressPath}-${random.hex(8)}`;
+    try {
+      // It stays in the list, since that name must be durable before the unfinished one goes.
+      if ((await this.#statusOf(ref)) === 'committed') return [ref];
       const { inProgressPath: from, sizeBytes } = ref;
       await copyPrefix(fileSystem, { from, to: inProgressPath, sizeBytes });
-      copies.push({ ...ref, inProgressPath });
+      const copy = { ...ref, inProgressPath };
+      await this.#giveFinalName(copy);
+      return [copy];
+    } catch (error) {
+      await fileSystem.remove(inProgressPath).catch(() => undefined);
+      if (await this.#isToBeFinished(ref, recovery)) throw error;
+      return [];
     }
-    return copies;
   }
 
   /**

@@ -592,6 +592,21 @@ test('a leader that stood still cannot add to what its successor has finished', 
   assert.deepEqual(await unfinishedIn(disk, OUT), []);
 });
 
+test('a leader that comes back to publish more is told as such, not as damage', async () => {
+  const { disk, attempt } = newWorld();
+  const checkpoint = await (await written(attempt(), ['a', 'b'])).checkpoint(1);
+  const link = disk.link.bind(disk);
+  disk.link = async (from, to) => {
+    // Just now, by the former leader: the end of its input needs no checkpoint.
+    const file = await disk.create(to, { exclusive: true });
+    await file.write(new TextEncoder().encode('a\nb\nbehind the barrier\n'));
+    await file.close();
+    return link(from, to);
+  };
+  await assert.rejects(attempt({}, { epoch: 2 }).start(1, checkpoint), { code: 'SINK_AHEAD' });
+  assert.deepEqual(await unfinishedIn(disk, OUT).then((left) => left.length), 1, 'no copy stays');
+});
+
 test('a final name that was not durable when its giver failed is made so by the next', async () => {
   const { disk, attempt } = newWorld();
   const checkpoint = await (await written(attempt(), ['a', 'b'])).checkpoint(1);
