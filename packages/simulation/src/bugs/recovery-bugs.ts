@@ -144,7 +144,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'attempt deployed that was cancelled meanwhile',
-    scenario: 'thread-dies-in-restart',
+    scenario: 'enumerator-fails-in-restart',
     plant: () => substituteMethod(JobExecution.prototype, 'mayDeploy', () => () => true),
   },
 ];

@@ -27,6 +27,8 @@ export interface SourceSpec {
   readonly reader: 'simulated' | 'files';
   /** Of the simulated reader: its splits in turn, and not in the order of their records' time. */
   readonly readsInTurn?: boolean;
+  /** Of the simulated enumerator: it cannot take splits back, and fails the job. */
+  readonly failsOnReturn?: boolean;
 }
 
 export type OperatorKind =

@@ -69,6 +69,8 @@ class Enumerator implements SplitEnumerator<Split, Split[]> {
 
   addSplitsBack(splits: readonly Split[]): void {
     this.#waiting = [...splits, ...this.#waiting];
+    if (this.#spec.failsOnReturn === true)
+      this.#context.fail(new Error('planned: splits came back'));
   }
 
   snapshotState(): Split[] {

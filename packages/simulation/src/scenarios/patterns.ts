@@ -7,6 +7,7 @@ import type { Fault, FaultType } from '../faults/fault-plan.ts';
 import { checkpointsAfterFinish, drawSettings, withSettings } from './draw-settings.ts';
 import type { DrawnSettings } from './draw-settings.ts';
 import type { Sequence, Step } from './moments.ts';
+import type { JobSpec } from '../jobs/job-spec.ts';
 import { drawPlan, withoutFileSinks } from './plan.ts';
 import type { Draw, SchedulePlan } from './plan.ts';
 import type { Scenario } from './scenario.ts';
@@ -201,6 +202,18 @@ const PATTERN_LIST: readonly Pattern[] = [
     change: (plan) => ({ ...plan, settings: restartsAlways(plan.settings) }),
   },
   {
+    name: 'enumerator-fails-in-restart',
+    about: 'a thread dies, and an enumerator fails when it gets back the splits of its readers',
+    sequence: (random) => [
+      { ...step('acknowledgement', 'after', killSlot(random.int(4))), nth: 1 + random.int(6) },
+    ],
+    change: (plan) => ({
+      ...plan,
+      job: withFailingEnumerators(plan.job),
+      settings: restartsAlways(plan.settings),
+    }),
+  },
+  {
     name: 'outer-down-in-commit',
     about: 'the outer system is away while a checkpoint is committed, and something dies meanwhile',
     sequence: (random) => [
@@ -312,6 +325,14 @@ function checkpointsOften(settings: DrawnSettings, random: Random): DrawnSetting
     'execution.checkpointing.interval': pick(random, [10, 20, 40]),
     'execution.checkpointing.min-pause': 0,
   });
+}
+
+function withFailingEnumerators(job: JobSpec): JobSpec {
+  const fails = { reader: 'simulated', assignment: 'asked', failsOnReturn: true } as const;
+  return {
+    ...job,
+    streams: job.streams.map((it) => (it.type === 'source' ? { ...it, ...fails } : it)),
+  };
 }
 
 function restartsAlways(settings: DrawnSettings): DrawnSettings {
