@@ -38,10 +38,10 @@ async function table(server: PostgresServer, columns = 'id bigint primary key'):
   return name;
 }
 
-/** What `weir explain` says of a job that writes into the database. */
-async function explain(parallelism: string, database: string): Promise<string> {
+/** What `weir explain` says of a job that the database refuses; it ends as the run would. */
+async function refusedExplain(parallelism: string, database: string): Promise<string> {
   const file = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+  const explaining = promisify(execFile)(process.execPath, [
     file('packages/core/bin/weir.js'),
     'explain',
     '-p',
@@ -54,7 +54,12 @@ async function explain(parallelism: string, database: string): Promise<string> {
     '--table',
     'totals',
   ]);
-  return stdout + stderr;
+  const ended = await explaining.then(
+    () => ({ code: 0, stdout: '', stderr: '' }),
+    (error: unknown) => error as { code: number; stdout: string; stderr: string },
+  );
+  assert.equal(ended.code, 2);
+  return ended.stdout + ended.stderr;
 }
 
 /** Runs once, without restarts, and gives the error. */
@@ -86,7 +91,8 @@ ownServerTest(
     await server.psql('create table numbers (id bigint primary key)');
     const error = await failureOf(insertJob({ connection: server.url }));
     assert.match(error.message, /= 0; this sink needs 2 \(2 for each of 1 subtasks\)\. Set/);
-    const explained = await explain('3', server.url);
+    const explained = await refusedExplain('3', server.url);
+    assert.match(explained, /required: exactly-once ✗/);
     assert.match(
       explained,
       /needs 6 \(2 for each of 3 subtasks\).*to at least 6 in postgresql\.conf/,

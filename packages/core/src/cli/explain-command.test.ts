@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SinkOuterFacts } from '../api/guarantee-facts.ts';
 import { job } from '../api/job.ts';
+import type { Sink } from '../api/sink.ts';
+import { WeirError } from '../base/errors.ts';
 import type { LoadedJob } from './run-contract.ts';
 import { TestEnvironment } from './test-environment.ts';
 
@@ -51,4 +54,48 @@ test('explain needs a job', async () => {
   const environment = new TestEnvironment();
   assert.equal(await environment.weir('explain'), 2);
   assert.match(environment.error.text, /name the job/);
+});
+
+function environmentWithSinks(level: 'at-least-once' | 'exactly-once'): TestEnvironment {
+  const sinkThat = (name: string, askOuterSystem: () => Promise<SinkOuterFacts>) =>
+    ({ name, write: 'plain', createWriter: () => null, askOuterSystem }) as unknown as Sink<number>;
+  const environment = new TestEnvironment();
+  const sinks = job('sinks', (env) => {
+    env.enableCheckpointing('1s').requireGuarantee(level);
+    const numbers = env.fromCollection([1], { uid: 'numbers' });
+    const refuse = async (): Promise<never> => {
+      throw new WeirError('user', 'too few slots', { code: 'SINK_UNAVAILABLE' });
+    };
+    if (level === 'at-least-once') numbers.sinkTo(sinkThat('rows', refuse)).uid('rows');
+    numbers.sinkTo(sinkThat('lists', async () => ({ warnings: ['keeps no file'] }))).uid('lists');
+  });
+  environment.load = async (): Promise<LoadedJob> => ({
+    job: sinks,
+    sourcePath: '/here/sinks.ts',
+    bundleUrl: null,
+  });
+  return environment;
+}
+
+test('what an outer system refuses ends explain as it ends the run, after the plan', async () => {
+  const environment = environmentWithSinks('at-least-once');
+  assert.equal(await environment.weir('explain', 'sinks.ts'), 2);
+  assert.match(environment.out.text, /required: at-least-once ✗\n.*refused ✗ too few slots/);
+  assert.match(environment.error.text, /\[SINK_UNAVAILABLE\]: too few slots/);
+  assert.match(environment.error.text, /lists: keeps no file/, 'the other is heard as well');
+});
+
+test('explain --json names what is refused', async () => {
+  const environment = environmentWithSinks('at-least-once');
+  assert.equal(await environment.weir('explain', '--json', 'sinks.ts'), 2);
+  const facts = JSON.parse(environment.out.text) as { refusals: string[]; warnings: string[] };
+  assert.deepEqual(facts.refusals, ['too few slots']);
+  assert.deepEqual(facts.warnings, ['lists: keeps no file']);
+});
+
+test('a guarantee weaker than required ends explain as it ends the run', async () => {
+  const environment = environmentWithSinks('exactly-once');
+  assert.equal(await environment.weir('explain', 'sinks.ts'), 2);
+  assert.match(environment.out.text, /required: exactly-once ✗/);
+  assert.match(environment.error.text, /exactly-once is required/);
 });

@@ -1,4 +1,7 @@
-/** `weir explain`: builds the graph of a job and shows it, without running anything. */
+/**
+ * `weir explain`: builds the graph of a job and shows it, without running anything. What a run
+ * refuses before it reads anything is shown with the plan, and then ends the command as the run.
+ */
 import { buildStreamGraph } from '../api/build-stream-graph.ts';
 import type { BuiltJob } from '../api/build-stream-graph.ts';
 import { parseJobArguments } from '../api/job-arguments.ts';
@@ -9,14 +12,15 @@ import { seededRandom } from '../base/random.ts';
 import { compileJobGraph } from '../graph/compile-job-graph.ts';
 import { explain, explainJob } from '../graph/explain.ts';
 import {
+  checkRequiredGuarantee,
   explainGuarantees,
   guaranteeFacts,
   guaranteeWarnings,
 } from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
-import type { OuterFacts } from '../graph/guarantee-planner.ts';
 import { guaranteeSettings } from '../jobmanager/guarantee-settings.ts';
-import { askOuterSystems } from '../jobmanager/outer-facts.ts';
+import { outerAnswers } from '../jobmanager/outer-facts.ts';
+import type { OuterAnswers } from '../jobmanager/outer-facts.ts';
 import { readConfiguration } from './configuration-layers.ts';
 import type { Environment } from './environment.ts';
 import { EXIT_OK } from './exit-codes.ts';
@@ -52,42 +56,36 @@ export async function explainCommand(
     { ...guaranteeSettings(settings), defaultParallelism },
     asked.facts,
   );
-  const warnings = [
-    ...warningsOf(built),
-    ...compiled.warnings,
-    ...asked.refusals,
-    ...guaranteeWarnings(guarantees),
-  ];
+  const warnings = [...warningsOf(built), ...compiled.warnings, ...guaranteeWarnings(guarantees)];
+  const refusals = asked.refusals.map(messageOf);
   const { terminal } = environment;
   if (options.has('--json')) {
     const facts = {
       ...explainJob(compiled, built.graph),
       guarantees: guaranteeFacts(guarantees),
+      refusals,
       warnings,
     };
     terminal.print(JSON.stringify(facts, null, 2));
-    return EXIT_OK;
+  } else {
+    terminal.print(explain(compiled, built.graph).trimEnd());
+    terminal.print(['', ...explainGuarantees(guarantees, refusals)].join('\n'));
+    for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
   }
-  terminal.print(explain(compiled, built.graph).trimEnd());
-  terminal.print(['', ...explainGuarantees(guarantees)].join('\n'));
-  for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
+  if (asked.refusals.length > 0) throw asked.refusals[0];
+  checkRequiredGuarantee(guarantees);
   return EXIT_OK;
 }
 
-/** What outer systems say that answer now; a refusal is shown, and the run would end with it. */
-async function askOuter(
+/** What outer systems say that answer now. */
+function askOuter(
   { graph }: BuiltJob,
   { clock, fileSystem }: Environment,
   defaultParallelism: number,
-): Promise<{ readonly facts: OuterFacts; readonly refusals: readonly string[] }> {
+): Promise<OuterAnswers> {
   const random = seededRandom(clock.wallTime());
-  try {
-    const io = { clock, fileSystem, random, logger: silentLogger };
-    const facts = await askOuterSystems(graph, io, defaultParallelism);
-    return { facts, refusals: [] };
-  } catch (error) {
-    return { facts: { sinks: new Map(), sources: new Map() }, refusals: [messageOf(error)] };
-  }
+  const io = { clock, fileSystem, random, logger: silentLogger };
+  return outerAnswers(graph, io, defaultParallelism);
 }
 
 function warningsOf({ settings }: BuiltJob): readonly string[] {

@@ -8,13 +8,21 @@ import type { GuaranteePlan, PathGuarantee, TimeBudget } from './guarantee-plann
 const LEVEL_COLUMN = 74;
 const COLUMNS_MAX = 100;
 
-/** Lines of at most 100 columns, without a line break at the end. */
-export function explainGuarantees(plan: GuaranteePlan): readonly string[] {
+/**
+ * Lines of at most 100 columns, without a line break at the end. `refusals`: why the job cannot
+ * start, so that it guarantees nothing; these are shown whole.
+ */
+export function explainGuarantees(
+  plan: GuaranteePlan,
+  refusals: readonly string[] = [],
+): readonly string[] {
   const budgets = uniqueBudgets(plan).flatMap((budget) => [
     budgetLine(budget),
     ...maximumLines(budget),
   ]);
-  return [headLine(plan), ...plan.paths.flatMap(pathLines), ...budgets];
+  const refused = refusals.map((reason) => `  the start is refused ✗ ${reason}`);
+  const head = headLine(plan, refusals.length > 0);
+  return [head, ...refused, ...plan.paths.flatMap(pathLines), ...budgets];
 }
 
 /**
@@ -85,9 +93,9 @@ export function checkRequiredGuarantee(plan: GuaranteePlan): void {
   );
 }
 
-function headLine({ level, required, ...plan }: GuaranteePlan): string {
+function headLine({ level, required, ...plan }: GuaranteePlan, isRefused: boolean): string {
   if (required === null) return `guarantee  ${level}`;
-  const isMet = shortfalls({ level, required, ...plan }).length === 0;
+  const isMet = !isRefused && shortfalls({ level, required, ...plan }).length === 0;
   return `guarantee  ${level.padEnd(24)}required: ${required} ${isMet ? '✓' : '✗'}`;
 }
 

@@ -18,11 +18,17 @@ import { checkRequiredGuarantee } from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
 import type { OuterFacts } from '../graph/guarantee-planner.ts';
 import { guaranteeSettings } from './guarantee-settings.ts';
-import { checkShares } from './outer-shares.ts';
+import { tooLargeShares } from './outer-shares.ts';
 import type { ShareOfSink } from './outer-shares.ts';
 import type { PreparedJob } from './prepare-run.ts';
 
 const LIMIT_MS = 3000;
+
+/** What outer systems said, and why the job cannot start: errors of kind `user`. */
+export interface OuterAnswers {
+  readonly facts: OuterFacts;
+  readonly refusals: readonly unknown[];
+}
 
 /** Rejects with the first error of kind `user`; also when sinks together need too much. */
 export async function askOuterSystems(
@@ -30,19 +36,34 @@ export async function askOuterSystems(
   environment: ConnectorEnvironment,
   defaultParallelism: number,
 ): Promise<OuterFacts> {
+  const { facts, refusals } = await outerAnswers(graph, environment, defaultParallelism);
+  if (refusals.length > 0) throw refusals[0];
+  return facts;
+}
+
+/** The same for those who show all there is: one that refuses keeps no other from being heard. */
+export async function outerAnswers(
+  graph: StreamGraph,
+  environment: ConnectorEnvironment,
+  defaultParallelism: number,
+): Promise<OuterAnswers> {
+  const refusals: unknown[] = [];
+  const refuse = (error: unknown): void => void refusals.push(error);
   const sinks = new Map<number, SinkOuterFacts>();
   const sources = new Map<number, SourceOuterFacts>();
   const asking = graph.nodes.flatMap(({ id, spec, ...node }) => {
     if (spec.type === 'sink') {
       const sink: Sink<unknown> & SinkGuaranteeFacts = spec.sink;
       const question = { parallelism: node.parallelism ?? defaultParallelism };
-      return ask(sink.askOuterSystem?.(environment, question), (facts) => sinks.set(id, facts));
+      const take = (facts: SinkOuterFacts): void => void sinks.set(id, facts);
+      return ask(sink.askOuterSystem?.(environment, question), take, refuse);
     }
     if (spec.type !== 'source') return [];
     const source: Source<unknown> & SourceGuaranteeFacts = spec.source;
-    return ask(source.askOuterSystem?.(environment), (facts) => sources.set(id, facts));
+    const take = (facts: SourceOuterFacts): void => void sources.set(id, facts);
+    return ask(source.askOuterSystem?.(environment), take, refuse);
   });
-  if (asking.length === 0) return { sinks, sources };
+  if (asking.length === 0) return { facts: { sinks, sources }, refusals };
   const limit = Promise.withResolvers<void>();
   const timer = environment.clock.schedule(LIMIT_MS, 'outer-facts', limit.resolve);
   try {
@@ -52,8 +73,8 @@ export async function askOuterSystems(
   }
   // Answers that come later must not change what was planned.
   const answered = { sinks: new Map(sinks), sources: new Map(sources) };
-  checkShares(sharesOf(graph, answered));
-  return answered;
+  const tooMuch = tooLargeShares(sharesOf(graph, answered));
+  return { facts: answered, refusals: [...refusals, ...tooMuch] };
 }
 
 function sharesOf(graph: StreamGraph, { sinks }: OuterFacts): readonly ShareOfSink[] {
@@ -76,11 +97,11 @@ export function withOuterFacts(prepared: PreparedJob, outer: OuterFacts): Prepar
 function ask<Facts>(
   answer: Promise<Facts> | undefined,
   take: (facts: Facts) => void,
+  refuse: (error: unknown) => void,
 ): readonly Promise<void>[] {
   if (answer === undefined) return [];
   const asked = answer.then(take, (error: unknown) => {
-    if (errorKind(error) === 'user') throw error;
+    if (errorKind(error) === 'user') refuse(error);
   });
-  asked.catch(() => undefined);
   return [asked];
 }

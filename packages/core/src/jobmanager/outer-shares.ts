@@ -10,24 +10,27 @@ export interface ShareOfSink extends OuterShare {
   readonly sink: string;
 }
 
-/** @throws WeirError of kind `user` with the number that is needed. */
-export function checkShares(shares: readonly ShareOfSink[]): void {
-  for (const [first, ...others] of Map.groupBy(shares, (share) => share.of).values())
-    if (first !== undefined) checkOne(first, [first, ...others]);
+/** An error of kind `user` for each system that has too little, with the number that is needed. */
+export function tooLargeShares(shares: readonly ShareOfSink[]): readonly WeirError[] {
+  const systems = [...Map.groupBy(shares, (share) => share.of).values()];
+  return systems.flatMap(([first, ...others]) =>
+    first === undefined ? [] : tooLarge(first, [first, ...others]),
+  );
 }
 
-function checkOne(first: ShareOfSink, all: readonly ShareOfSink[]): void {
+function tooLarge(first: ShareOfSink, all: readonly ShareOfSink[]): readonly WeirError[] {
   const { place, setting, max, remedy } = first;
   // Each counts those of the others among them.
   const used = Math.min(...all.map(({ usedByOthers }) => usedByOthers));
   const needed = all.reduce((sum, share) => sum + share.needed, 0);
-  if (max - used >= needed) return;
-  throw new WeirError(
+  if (max - used >= needed) return [];
+  const error = new WeirError(
     'user',
     `${place} has ${setting} = ${max}${used > 0 ? `, of which others use ${used}` : ''}; ` +
       `${needs(all, needed)}. Set ${setting} to at least ${used + needed} ${remedy}`,
     { code: 'SINK_UNAVAILABLE', details: { max, needed, usedByOthers: used } },
   );
+  return [error];
 }
 
 function needs(all: readonly ShareOfSink[], needed: number): string {
