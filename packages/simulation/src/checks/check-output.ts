@@ -9,6 +9,7 @@ import type { OuterSystem } from '../jobs/outer-system.ts';
 import { recount } from '../jobs/recount.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
 import type { World } from '../world/world.ts';
+import { recordsIn } from './records-in.ts';
 
 export interface OutputCheck {
   readonly world: World;
@@ -53,7 +54,7 @@ export function checkOutput(check: OutputCheck): void {
 
 function outputOf(
   { name, kind }: SinkSpec,
-  { outer, plain, disk, kafka }: OutputCheck,
+  { world, outer, plain, disk, kafka }: OutputCheck,
 ): readonly SimulatedRecord[] {
   switch (kind) {
     case 'transactions':
@@ -67,9 +68,9 @@ function outputOf(
       const records: SimulatedRecord[] = [];
       for (const path of files) {
         if (path.includes('/.')) continue;
-        const text = Buffer.from(disk.survives(path) ?? []).toString();
-        for (const line of text.split('\n'))
-          if (line !== '') records.push(JSON.parse(line) as SimulatedRecord);
+        const found = recordsIn(disk.survives(path) ?? new Uint8Array());
+        if (typeof found === 'string') world.violated(`${path} ${found}`);
+        else records.push(...found);
       }
       return records;
     }

@@ -12,6 +12,7 @@ import type { OuterSystem } from '../jobs/outer-system.ts';
 import type { SimulatedRecord } from '../jobs/simulated-record.ts';
 import type { Committable } from '../jobs/transaction-sink.ts';
 import { filesBelow } from './check-output.ts';
+import { recordsIn } from './records-in.ts';
 import type { OperatorContents } from './snapshot-contents.ts';
 
 export interface PromiseSources {
@@ -71,20 +72,24 @@ function fromFiles(
       );
     contents.set(finalPath, bytes.subarray(0, sizeBytes));
   }
-  return [...contents.values()].flatMap(idsIn);
+  const ids: string[] = [];
+  for (const [path, bytes] of contents) {
+    const found = idsIn(bytes);
+    if (typeof found === 'string') return `promises ${path}, which ${found}`;
+    ids.push(...found);
+  }
+  return ids;
 }
 
 /** Files that are published stay what they are, and are looked at with every checkpoint. */
 const idsOf = new WeakMap<Uint8Array, readonly string[]>();
 
-function idsIn(bytes: Uint8Array): readonly string[] {
+function idsIn(bytes: Uint8Array): readonly string[] | string {
   const known = idsOf.get(bytes);
   if (known !== undefined) return known;
-  const ids = Buffer.from(bytes)
-    .toString()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => (JSON.parse(line) as SimulatedRecord).id);
+  const records = recordsIn(bytes);
+  if (typeof records === 'string') return records;
+  const ids = records.map(({ id }) => id);
   idsOf.set(bytes, ids);
   return ids;
 }
