@@ -21,6 +21,7 @@ export class AutoClock implements Clock {
   #order = 0;
   #entries: Entry[] = [];
   #isPumping = false;
+  #held = 0;
 
   now(): number {
     return this.#now;
@@ -52,11 +53,23 @@ export class AutoClock implements Clock {
     this.#pump();
   }
 
+  /** Time stands still while a real system does something: retries must not run out meanwhile. */
+  async standStill(work: () => void | Promise<void>): Promise<void> {
+    this.#held++;
+    try {
+      await work();
+    } finally {
+      this.#held--;
+      this.#pump();
+    }
+  }
+
   #pump(): void {
-    if (this.#isPumping) return;
+    if (this.#isPumping || this.#held > 0) return;
     this.#isPumping = true;
     setImmediate(() => {
       this.#isPumping = false;
+      if (this.#held > 0) return;
       const next = this.#next();
       if (next === undefined) return;
       this.#entries = this.#entries.filter((entry) => entry !== next && !entry.isCancelled);

@@ -265,7 +265,7 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
   async restartedInBetween(): Promise<void> {
     for (const place of ['written', 'prepared'] as const) {
       const world = this.#world();
-      const restart = async (): Promise<void> => world.system.restart?.();
+      const restart = (): Promise<void> => world.clock.standStill(() => world.system.restart?.());
       const what = place === 'written' ? 'before the checkpoint' : 'before the commit';
       await this.#getOn(
         () => `when the server was restarted ${what}`,
@@ -283,7 +283,7 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     // Without a committer the writer publishes, at the latest when a checkpoint asks for it.
     const place = this.#commits ? 'prepared' : 'written';
     const options = onceAt(world, place, async () =>
-      steps.loseAnswer(call, async () => world.system.restart?.()),
+      steps.loseAnswer(call, () => world.clock.standStill(() => world.system.restart?.())),
     );
     let hadCall = true;
     await this.#getOn(() => `when the server was restarted before it answered ${steps.at}`, world, {
