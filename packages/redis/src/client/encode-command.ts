@@ -46,15 +46,21 @@ function joined(pieces: readonly Piece[]): Buffer {
   let sizeBytes = 0;
   for (const it of pieces) sizeBytes += typeof it === 'string' ? Buffer.byteLength(it) : it.length;
   const bytes = Buffer.allocUnsafe(sizeBytes);
-  let place = 0;
+  writePieces(bytes, pieces, 0);
+  return bytes;
+}
+
+/** From `start` on, where there is room for all; answers where they end. */
+export function writePieces(bytes: Buffer, pieces: readonly Piece[], start: number): number {
+  let end = start;
   for (const piece of pieces)
     if (typeof piece === 'string') {
-      place += bytes.write(piece, place);
+      end += bytes.write(piece, end);
     } else {
-      bytes.set(piece, place);
-      place += piece.length;
+      bytes.set(piece, end);
+      end += piece.length;
     }
-  return bytes;
+  return end;
 }
 
 function isEncoded(commands: Command | EncodedCommands): commands is EncodedCommands {

@@ -4,7 +4,7 @@
  * what a key holds must be looked at before they are written, and how many they are.
  */
 import { StateCorruptionError } from '@weir/core';
-import { piecesOf } from '../client/encode-command.ts';
+import { piecesOf, writePieces } from '../client/encode-command.ts';
 
 /** A byte and a number of four bytes, lowest first; then the commands. */
 export type LoggedCommands = Uint8Array;
@@ -27,14 +27,7 @@ export function packed(
   let most = HEAD_BYTES;
   for (const it of pieces) most += it.length * (typeof it === 'string' ? CHARACTER_BYTES_MAX : 1);
   const bytes = most <= scratch.length ? scratch : Buffer.allocUnsafeSlow(most);
-  let length = HEAD_BYTES;
-  for (const piece of pieces)
-    if (typeof piece === 'string') {
-      length += bytes.write(piece, length);
-    } else {
-      bytes.set(piece, length);
-      length += piece.length;
-    }
+  const length = writePieces(bytes, pieces, HEAD_BYTES);
   bytes[0] = asks ? ASKS_KEYS : 0;
   bytes.writeUInt32LE(commands.length, 1);
   return new Uint8Array(bytes.buffer, 0, length);
