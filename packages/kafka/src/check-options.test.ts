@@ -107,6 +107,11 @@ test('a login that is not whole is refused, and no password shows', () => {
       refuses(() => make({ sasl }), /^kafkaS\w+ sasl: what is given is not allowed(?!.*hidden)/);
 });
 
+test('a login before a broker is refused with where it goes, and no password shows', () => {
+  for (const bootstrap of ['me:hidden@k:9092', 'kafka://me:hidden@k:9092'])
+    refuses(() => source({ bootstrap }), /^(?!.*hidden).*"\*\*\*@k:9092" is not .* as sasl$/);
+});
+
 test('what is allowed is taken', () => {
   const password = (): string => 'secret';
   source({ topics: ['a', 'b'], start: { timestamp: 0 }, bounded: 'latest', groupId: undefined });

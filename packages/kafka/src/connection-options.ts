@@ -72,10 +72,15 @@ function parseBootstrap(option: string, value: string | readonly string[]): Brok
   return texts.map((text) => {
     const match = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d+)$/.exec(text);
     const port = Number(match?.[3]);
-    if (match === null || port < 1 || port > 65535)
+    if (match === null || port < 1 || port > 65535) {
+      // What stands before an @ may be a password.
+      const login = text.lastIndexOf('@');
+      const shown = JSON.stringify(login < 0 ? text : `***${text.slice(login)}`);
       throw new ConfigurationError(
-        `${option} bootstrap: ${JSON.stringify(text)} is not allowed, give host:port`,
+        `${option} bootstrap: ${shown} is not allowed, give host:port` +
+          `${login < 0 ? '' : ', and the login as sasl'}`,
       );
+    }
     return { host: match[1] ?? match[2] ?? '', port };
   });
 }

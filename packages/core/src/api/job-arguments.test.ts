@@ -103,6 +103,20 @@ test('a value without a name is refused', () => {
   assert.match(refusal(() => parseJobArguments(['a.txt'])).message, /"a\.txt".*--name value/);
 });
 
+test('no refusal of an argument shows a secret', () => {
+  const args = new JobArguments({ token: 'hidden', url: ['redis://:hidden@h', 'x'] });
+  const refusals = [
+    refusal(() => args.integer('token')),
+    refusal(() => args.string('url')),
+    refusal(() => parseJobArguments(['redis://:hidden@h'])),
+  ];
+  const messages = refusals.map(({ message, details }) => message + JSON.stringify(details));
+  for (const message of messages) assert.doesNotMatch(message, /hidden/);
+  assert.match(messages[0] ?? '', /--token: "\*\*\*" is not a whole number/);
+  assert.match(messages[1] ?? '', /--url: \["redis:\/\/:\*\*\*@h","x"\] is not a text/);
+  assert.match(messages[2] ?? '', /"redis:\/\/:\*\*\*@h": arguments are given by name/);
+});
+
 test('arguments given by name are words that say the same', () => {
   const args = { input: 'a b.txt', rate: 5, follow: true, topic: ['x', 'y'] };
   const words = ['--input=a b.txt', '--rate=5', '--follow', '--topic=x', '--topic=y'];

@@ -6,6 +6,7 @@
 import { DURATION_FORMS, parseDuration, tryParseDuration } from '../base/duration.ts';
 import type { Duration } from '../base/duration.ts';
 import { JobSubmissionError } from '../base/errors.ts';
+import { maskValue } from '../base/mask-secrets.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { locationOfCaller } from './location.ts';
 import type { MapLocation } from './location.ts';
@@ -110,8 +111,11 @@ export class JobArguments {
       const given = this.#values[name]!;
       const value = kind.parse(given);
       if (value !== undefined) return value;
+      const shown = JSON.stringify(given, (_, it: unknown) =>
+        typeof it === 'string' ? maskValue(it, name) : it,
+      );
       throw new JobSubmissionError(
-        `--${name}: ${JSON.stringify(given)} is not ${kind.expected}${this.#place(kind.method)}`,
+        `--${name}: ${shown} is not ${kind.expected}${this.#place(kind.method)}`,
         { code: 'ARGUMENT_INVALID', details: { name } },
       );
     }
@@ -141,11 +145,13 @@ export function parseJobArguments(words: readonly string[]): ArgumentValues {
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!;
     const match = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(word);
-    if (match === null)
+    if (match === null) {
+      const shown = maskValue(word);
       throw new JobSubmissionError(
-        `job argument "${word}": arguments are given by name, as --name value`,
-        { code: 'ARGUMENT_INVALID', details: { word } },
+        `job argument "${shown}": arguments are given by name, as --name value`,
+        { code: 'ARGUMENT_INVALID', details: { word: shown } },
       );
+    }
     const name = match[1]!;
     let value: string | true = match[2] ?? true;
     if (value === true && isValue(words[index + 1])) value = words[++index]!;

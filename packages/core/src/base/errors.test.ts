@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { messageOf, toErrorInfo, UserFunctionError } from './errors.ts';
+import { ConfigurationError, messageOf, toErrorInfo, UserFunctionError } from './errors.ts';
 
 /** Its message cannot be had. */
 function evil(): Error {
@@ -25,6 +25,17 @@ test('whatever was thrown has a message', () => {
     [{ text: 'x'.repeat(5000) }, `{"text":"${'x'.repeat(191)}…`],
   ];
   for (const [thrown, message] of cases) assert.equal(messageOf(thrown), message);
+});
+
+test('no password of an address is in what is told of an error', () => {
+  const url = 'amqp://me:hidden@host/in';
+  const cause = new Error(`no answer of ${url}`);
+  const wrong = new ConfigurationError(`${url} is wrong`, { cause });
+  for (const thrown of [wrong, cause, url, { url }]) {
+    assert.match(messageOf(thrown), /amqp:\/\/me:\*\*\*@host\/in/);
+    assert.doesNotMatch(JSON.stringify(toErrorInfo(thrown)), /hidden/);
+  }
+  assert.doesNotMatch(String(wrong), /hidden/, 'also where it is thrown');
 });
 
 test('whatever was thrown can be told to another thread', () => {

@@ -1,10 +1,12 @@
 /**
  * The errors of Weir. `kind` decides the reaction and is all that restart code reads; `code` is
  * stable and documented; `message` says what happened, where, and what to do; `details` is
- * structured. Errors are recognised by a registered symbol, not by `instanceof`, since they cross
- * threads and processes as plain data (`toErrorInfo`, `fromErrorInfo`).
+ * structured. Neither message nor stack shows the password of an address. Errors are recognised by
+ * a registered symbol, not by `instanceof`, since they cross threads and processes as plain data
+ * (`toErrorInfo`, `fromErrorInfo`).
  */
 import type { ErrorCode } from './error-codes.ts';
+import { maskSecrets } from './mask-secrets.ts';
 
 /**
  * What a caller must do:
@@ -37,7 +39,8 @@ export class WeirError extends Error {
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(kind: ErrorKind, message: string, options: ErrorOptions) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const shown = maskSecrets(message);
+    super(shown, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     Object.defineProperty(this, Symbol.for(WEIR_ERROR), { value: true });
     this.kind = kind;
@@ -160,7 +163,7 @@ export function toErrorInfo(error: unknown, depth = 0): ErrorInfo {
     kind: errorKind(error),
     message: messageOf(error),
     details: weir?.details ?? {},
-    stack: typeof stack === 'string' ? stack : '',
+    stack: typeof stack === 'string' ? maskSecrets(stack) : '',
     causes,
   };
 }
@@ -186,11 +189,12 @@ export function fromErrorInfo(info: ErrorInfo): Error {
   return error;
 }
 
-/** The message of any thrown value, for use inside another message. Never throws. */
+/** The message of any thrown value without secrets, for use inside another. Never throws. */
 export function messageOf(error: unknown): string {
   try {
-    if (error instanceof Error) return String(error.message);
-    return typeof error === 'object' && error !== null ? textOf(error) : String(error);
+    if (error instanceof Error) return maskSecrets(String(error.message));
+    if (typeof error === 'object' && error !== null) return maskSecrets(textOf(error));
+    return maskSecrets(String(error));
   } catch {
     return `${typeof error === 'object' ? 'an object' : `a ${typeof error}`} that cannot be shown`;
   }

@@ -1,4 +1,5 @@
-/** The command line that goes on after a run, made from the one that started it. */
+/** The command line that goes on after a run, made of the one that started it, without secrets. */
+import { maskArguments, maskValue } from '../base/mask-secrets.ts';
 import { RUN } from './commands.ts';
 import type { ParsedOptions } from './options.ts';
 
@@ -11,9 +12,12 @@ export function resumeCommand(options: ParsedOptions): string {
     if (ABOUT_START.includes(name)) return [];
     if (value === undefined) return options.has(name) ? [name] : [];
     const glue = long === undefined ? '' : ' ';
-    return options.values(name).map((text) => `${short ?? name}${glue}${shellWord(text)}`);
+    const shown = options.values(name).map((text) => shellWord(maskValue(text)));
+    return shown.map((word) => `${short ?? name}${glue}${word}`);
   });
-  return ['weir run', ...given, ...options.words.map(shellWord)].join(' ');
+  const [jobPath = '', ...jobArguments] = options.words;
+  const words = [jobPath, ...maskArguments(jobArguments)];
+  return ['weir run', ...given, ...words.map(shellWord)].join(' ');
 }
 
 /** Quoted for a POSIX shell where it has to be. */

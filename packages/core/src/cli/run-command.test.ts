@@ -152,6 +152,24 @@ test('a failed job says why, that its state is kept, and how to resume; exit cod
   ]);
 });
 
+test('no command to go on with holds a secret, and it says what stands in its place', async () => {
+  const job = ['orders.ts', '--database', 'postgres://u:hidden@h/db', '--token=hidden'];
+  const shown = "orders.ts --database 'postgres://u:***@h/db' '--token=***'";
+  const ends = [
+    [outcome({ status: 'FAILED' }), `resume with: weir run ${shown}`],
+    [outcome({ status: 'FAILED', latestCheckpoint: null }), `run again: weir run ${shown}`],
+    [outcome({ savepoint: '/sp/1' }), `go on from it with: weir run -s /sp/1 ${shown}`],
+  ] as const;
+  for (const [end, command] of ends) {
+    const environment = new TestEnvironment();
+    environment.run = async () => end;
+    await environment.weir('run', ...job);
+    assert.deepEqual(environment.runs[0]?.arguments, job.slice(1), 'the job gets it as given');
+    const lines = [...environment.out.lines, ...environment.error.lines];
+    assert.deepEqual(lines.slice(-2), [command, '*** stands for a secret: give it as before']);
+  }
+});
+
 test('a run that had finished is no failure', async () => {
   const environment = new TestEnvironment();
   environment.run = async () => outcome({ status: 'ALREADY_FINISHED' });

@@ -255,6 +255,11 @@ test('a record that has no text fails where it is written, not when it is sent',
 
 test('options that are not allowed are refused, and the planner is told what holds', () => {
   assert.throws(() => httpSink({ url: 'ftp://a' }), /url: "ftp:\/\/a" is not allowed/);
+  for (const url of ['htps://me:hidden@a/in', 'me:hidden@a/in', 'ftp://a?token=hidden'])
+    assert.throws(
+      () => httpSink({ url }),
+      ({ message }: Error) => message.includes('***') && !message.includes('hidden'),
+    );
   assert.throws(() => httpSink({ url: 'http://a', batchSize: 0 }), /batchSize: 0 is not allowed/);
   const header = csv<{ a: string }>({ columns: ['a'] });
   assert.equal(header.hasHeader, true);

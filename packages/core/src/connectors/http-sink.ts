@@ -6,6 +6,7 @@
  */
 import type { CommitterContext } from '../api/sink.ts';
 import { ConfigurationError } from '../base/errors.ts';
+import { maskValue } from '../base/mask-secrets.ts';
 import { checkPositive, checkWhole } from './check-options.ts';
 import type { Format } from './formats/format.ts';
 import { ndjson } from './formats/ndjson.ts';
@@ -132,6 +133,6 @@ function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
   throw new ConfigurationError(
-    `httpSink url: ${JSON.stringify(text)} is not allowed, give https://… or http://…`,
+    `httpSink url: ${JSON.stringify(maskValue(text))} is not allowed, give https://… or http://…`,
   );
 }

@@ -1,5 +1,6 @@
 import { cwd } from 'node:process';
 import { ConfigurationError } from '../base/errors.ts';
+import { maskValue } from '../base/mask-secrets.ts';
 import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 
 /**
@@ -9,8 +10,9 @@ import { parseUserPath, userPathAdvice } from '../storage/paths.ts';
 export function resolveUserPath(text: string, option: string): string {
   const path = text === '' ? null : parseUserPath(text, cwd());
   if (path !== null) return path;
+  const value = maskValue(text);
   throw new ConfigurationError(
-    `${option}: ${JSON.stringify(text)} is not a path of a file system: ${userPathAdvice(text)}`,
-    { details: { option, value: text } },
+    `${option}: ${JSON.stringify(value)} is not a path of a file system: ${userPathAdvice(text)}`,
+    { details: { option, value } },
   );
 }

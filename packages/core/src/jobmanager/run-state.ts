@@ -45,6 +45,7 @@ import { jobLogPersistence } from './job-log-persistence.ts';
 import type { JobPersistence } from './job-persistence.ts';
 import { volatilePersistence } from './job-persistence.ts';
 import type { PreparedJob } from './prepare-run.ts';
+import { recordedArguments } from './recorded-arguments.ts';
 import type { StartDecision } from './start-rule.ts';
 import { decideStart, olderWarning } from './start-rule.ts';
 
@@ -190,7 +191,7 @@ async function claim(opened: Opened, found: Seen): Promise<RunState | 'taken'> {
   const record = await log.claim(seen, {
     jobId,
     jobName: prepared.jobGraph.jobName,
-    arguments: options.arguments,
+    ...recordedArguments(options.arguments, jobId),
     nextCheckpointId: lastCheckpointId + 1,
     firstCheckpointId,
     leaderFirstCheckpointId: lastCheckpointId + 1,

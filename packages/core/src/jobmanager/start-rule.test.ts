@@ -243,6 +243,15 @@ test('other arguments than those of the run to be resumed are refused', () => {
   refused(decision, 'JOB_ARGUMENTS_CHANGED', /"--input=a", not "--input=b"/, /--fresh/, /--job-id/);
 });
 
+test('secrets of other arguments are not shown, also those of an older record', () => {
+  const database = (password: string): string => `--database=redis://u:${password}@h`;
+  const before = { ...record([5]), arguments: [database('hidden'), '--pin-token=hidden'] };
+  const now = [database('hidden'), '--pin-token=Hidden'];
+  const decision = decide({ record: before, scanned: [valid(5)], arguments: now });
+  refused(decision, 'JOB_ARGUMENTS_CHANGED', /redis:\/\/u:\*{3}@h.*\(\*{3} stands for a secret\)/);
+  assert.doesNotMatch(JSON.stringify(decision), /hidden/i);
+});
+
 test('other arguments are taken when the earlier run left nothing behind', () => {
   const facts = { record: record([]), scanned: [], arguments: ['--input=b'] };
   const decision = decide(facts);

@@ -6,6 +6,8 @@
 import type { ScannedSnapshot } from '../storage/checkpoint-storage.ts';
 import type { JobRecord } from '../storage/job-store.ts';
 import type { ErrorCode } from '../base/error-codes.ts';
+import { MASK, maskArguments } from '../base/mask-secrets.ts';
+import { sameArguments } from './recorded-arguments.ts';
 
 export interface StartFacts {
   readonly jobId: string;
@@ -60,7 +62,7 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (record === null) return startUnknown(facts);
   if (record.ended !== null && record.ended.status !== 'FAILED')
     return startAfterEnd(facts, record);
-  if (!sameArguments(record.arguments, facts.arguments)) return otherArguments(facts, record);
+  if (!sameArguments(record, facts.arguments, facts.jobId)) return otherArguments(facts, record);
   return resume(facts, record);
 }
 
@@ -76,11 +78,15 @@ function otherArguments(facts: StartFacts, record: JobRecord): StartDecision {
     const note = 'the earlier run, with other arguments, had completed no checkpoint; starts empty';
     return { type: 'empty', isNewRun: true, note };
   }
+  const [before, now] = [record.arguments, facts.arguments].map((words) =>
+    maskArguments(words).join(' '),
+  );
+  const hidden = `${before} ${now}`.includes(MASK) ? ` (${MASK} stands for a secret)` : '';
   return refuse(
     'JOB_ARGUMENTS_CHANGED',
-    `the run to be resumed was started with the arguments "${record.arguments.join(' ')}", not ` +
-      `"${facts.arguments.join(' ')}": give the same ones; or -s CHECKPOINT to go on from its ` +
-      'state with these, --fresh to start anew, or --job-id for another run',
+    `the run to be resumed was started with the arguments "${before}", not "${now}"${hidden}: ` +
+      'give the same ones; or -s CHECKPOINT to go on from its state with these, --fresh to start ' +
+      'anew, or --job-id for another run',
   );
 }
 
@@ -133,7 +139,7 @@ function startAfterEnd(facts: StartFacts, record: JobRecord): StartDecision {
   const status = record.ended?.status ?? 'FINISHED';
   const word = status === 'CANCELED' ? 'cancelled' : 'finished';
   const savepoint = record.ended?.savepoint ?? null;
-  if (sameArguments(record.arguments, facts.arguments))
+  if (sameArguments(record, facts.arguments, facts.jobId))
     return {
       type: 'alreadyEnded',
       message:
@@ -252,8 +258,4 @@ function list(snapshots: readonly ScannedSnapshot[]): string {
   return snapshots
     .map((it) => `checkpoint ${it.checkpointId} (${stateOf(it)}, ${it.directory})`)
     .join(', ');
-}
-
-function sameArguments(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((argument, index) => argument === b[index]);
 }

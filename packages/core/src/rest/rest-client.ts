@@ -6,7 +6,8 @@ import { request as httpRequest } from 'node:http';
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../base/clock.ts';
 import { sleep } from '../base/clock.ts';
-import { ConnectionLostError, messageOf } from '../base/errors.ts';
+import { ConnectionLostError, JobSubmissionError, messageOf } from '../base/errors.ts';
+import { maskValue } from '../base/mask-secrets.ts';
 import type {
   AsyncOperationJson,
   FailureJson,
@@ -28,10 +29,19 @@ export class RestClient {
   readonly #clock: Clock;
   readonly #base: URL;
 
-  /** `address`: `host:port`, or a URL with or without a path. */
+  /**
+   * `address`: `host:port`, or a URL with or without a path.
+   * @throws JobSubmissionError ARGUMENT_INVALID when it is neither.
+   */
   constructor(clock: Clock, address: string) {
     this.#clock = clock;
-    this.#base = new URL(/^[a-z]+:\/\//i.test(address) ? address : `http://${address}`);
+    const url = /^[a-z]+:\/\//i.test(address) ? address : `http://${address}`;
+    if (!URL.canParse(url))
+      throw new JobSubmissionError(
+        `${JSON.stringify(maskValue(address))} is no address; give HOST:PORT, or a URL`,
+        { code: 'ARGUMENT_INVALID' },
+      );
+    this.#base = new URL(url);
   }
 
   get address(): string {

@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Buffer } from 'node:buffer';
-import { messageOf } from '../base/errors.ts';
+import { messageOf, toErrorInfo } from '../base/errors.ts';
 import { RestError } from './rest-error.ts';
 import { answer } from './routes.ts';
 import type { RestAnswer, RestBackend, RestRequest } from './routes.ts';
@@ -144,7 +144,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<Readonly<Record<string
 function failed(error: unknown): RestAnswer {
   if (error instanceof RestError)
     return { status: error.status, body: { errors: [error.message] } };
-  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const trace = toErrorInfo(error).stack || messageOf(error);
   const wrapped = `<Exception on server side:\n${trace}\nEnd of exception on server side>`;
   return { status: 500, body: { errors: ['Internal server error.', wrapped] } };
 }

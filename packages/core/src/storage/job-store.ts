@@ -39,7 +39,10 @@ export interface JobRecord {
   readonly epoch: number;
   readonly jobId: string;
   readonly jobName: string;
+  /** With secrets masked; records of older versions hold them as given. */
   readonly arguments: readonly string[];
+  /** Of the arguments as given; present if `arguments` hides a secret. */
+  readonly argumentsDigest?: string;
   /** Only rises, across runs too. The first id is 1. */
   readonly nextCheckpointId: number;
   /** Ids below belong to runs that were given up on purpose (a fresh start): never resumed from. */

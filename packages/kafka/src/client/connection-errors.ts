@@ -4,7 +4,8 @@
  * mend itself: the job ends and names the option. The library wraps both alike, so the innermost
  * cause decides.
  */
-import { KafkaError, messageOf } from './kafka-errors.ts';
+import { messageOf } from '@weir/core';
+import { KafkaError } from './kafka-errors.ts';
 
 /** What the client was told to use, for hints. */
 export interface SecurityInUse {

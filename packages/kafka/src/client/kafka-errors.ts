@@ -16,10 +16,6 @@ import type { Api } from '../wire/api.ts';
 
 type Side = 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE';
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A failure that has no side yet; source and sink give it theirs. */
 export class KafkaError extends Error {
   /** Whether starting the job again from its checkpoint may help. */

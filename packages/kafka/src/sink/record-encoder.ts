@@ -3,9 +3,8 @@
  * clients do, so that writers in other languages agree, or round robin without a key. What cannot
  * be serialised goes to the dead-letter topic, where there is one, in the same transaction.
  */
-import { SerializationError } from '@weir/core';
+import { messageOf, SerializationError } from '@weir/core';
 import { murmur2 } from '@platformatic/kafka';
-import { messageOf } from '../client/kafka-errors.ts';
 import { MalformedRecord } from '../source/malformed-record.ts';
 import type { KafkaSerializer } from '../formats/serde.ts';
 import type { OutgoingRecord, RecordHeader } from '../records/batch-builder.ts';

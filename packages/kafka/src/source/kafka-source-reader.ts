@@ -3,7 +3,7 @@
  * partition, and never waits; state is the position of every partition, those read to their end
  * included: restored as an unbounded source they go on.
  */
-import { SerializationError } from '@weir/core';
+import { messageOf, SerializationError } from '@weir/core';
 import type {
   Counter,
   PollResult,
@@ -12,7 +12,7 @@ import type {
   SourceReaderContext,
 } from '@weir/core';
 import type { KafkaCluster } from '../client/cluster.ts';
-import { asWeirError, KafkaError, messageOf } from '../client/kafka-errors.ts';
+import { asWeirError, KafkaError } from '../client/kafka-errors.ts';
 import type { KafkaDeserializer } from '../formats/serde.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetchSettings } from './fetcher.ts';

@@ -12,6 +12,7 @@ import {
   tryParseMemorySize,
 } from '../duration.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
+import { maskSecrets } from '../mask-secrets.ts';
 
 /** A value as stored: milliseconds, bytes, numbers, text, or `null` for "not set". */
 export type PlainValue = string | number | boolean | null;
@@ -33,7 +34,7 @@ export function parseConfigValue(
   const shown = typeof raw === 'string' ? `"${raw}"` : show(raw);
   throw new ConfigurationError(
     `${key}: ${shown} (${origin}) is not allowed; allowed: ${describeAllowed(option)}`,
-    { details: { key, value: show(raw), origin } },
+    { details: { key, value: maskSecrets(show(raw)), origin } },
   );
 }
 

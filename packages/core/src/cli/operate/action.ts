@@ -71,6 +71,6 @@ function failureLines(error: unknown): readonly string[] {
     cause instanceof Error;
     cause = cause.cause
   )
-    lines.push(`Caused by: ${cause.message}`);
+    lines.push(`Caused by: ${messageOf(cause)}`);
   return lines;
 }

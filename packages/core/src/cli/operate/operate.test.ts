@@ -198,6 +198,13 @@ test('what is wrong with the words is said on standard output, with exit code 1'
   }
 });
 
+test('no cause of a failure shows the password of an address', async () => {
+  const api = new FakeApi();
+  api.failure = new Error('no answer of http://me:hidden@host:8081');
+  const { error } = await weir(api, 'cancel', ...AT, J);
+  assert.match(error, /Caused by: no answer of http:\/\/me:\*\*\*@host:8081/);
+});
+
 test('what fails is said on standard error, below what was to be done', async () => {
   const cases: readonly (readonly [string, string])[] = [
     ['cancel', `Could not cancel job ${J}.`],

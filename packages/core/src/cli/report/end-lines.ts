@@ -1,4 +1,5 @@
 /** The last lines of a run: how it ended, and how to go on from there. Pure. */
+import { MASK } from '../../base/mask-secrets.ts';
 import type { RunOutcome } from '../run-contract.ts';
 import { formatElapsed, formatNumberOf } from '../text/format.ts';
 import type { Style } from '../text/style.ts';
@@ -17,6 +18,7 @@ export function endLines(
           `${style.good('stopped with a savepoint')} ${facts}`,
           `state is kept in ${outcome.savepoint}`,
           `go on from it with: ${fromSavepoint(resumeCommand, outcome.savepoint)}`,
+          ...whatIsMasked(resumeCommand),
         ];
       return [`${style.good('finished')} ${facts}`];
     case 'ALREADY_FINISHED':
@@ -43,6 +45,13 @@ function factsOf({ durationMs, completedCheckpoints, restarts }: RunOutcome): st
 }
 
 function howToResume({ latestCheckpoint }: RunOutcome, command: string): readonly string[] {
-  if (latestCheckpoint === null) return ['no checkpoint was completed', `run again: ${command}`];
-  return [`state is kept in ${latestCheckpoint}`, `resume with: ${command}`];
+  const how =
+    latestCheckpoint === null
+      ? ['no checkpoint was completed', `run again: ${command}`]
+      : [`state is kept in ${latestCheckpoint}`, `resume with: ${command}`];
+  return [...how, ...whatIsMasked(command)];
+}
+
+function whatIsMasked(command: string): readonly string[] {
+  return command.includes(MASK) ? [`${MASK} stands for a secret: give it as before`] : [];
 }
