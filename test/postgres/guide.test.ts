@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import { startWeir } from '../../tools/exactly-once/weir-process.ts';
 import { codeBlocks } from '../package/code-blocks.ts';
 import { fresh, postgresTest } from './support/shared-server.ts';
@@ -31,7 +32,7 @@ postgresTest('the job of the guide writes every order once', async (server) => {
     database.searchParams.set('options', `-c search_path=${schema}`);
     const words = ['--input', 'orders.ndjson', '--database', database.href];
     const { ended } = startWeir({
-      args: ['orders-to-postgres.ts', ...words],
+      args: ['--job-id', freshJobId(), 'orders-to-postgres.ts', ...words],
       cwd: folder,
       dataDirectory: join(folder, 'data'),
       show: false,

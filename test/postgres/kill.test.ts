@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import {
   completedCheckpoints,
   kill9,
@@ -24,7 +25,8 @@ postgresTest('killed three times, the upsert sink ends with the right sums', asy
   const folder = mkdtempSync(join(tmpdir(), 'weir-postgres-kill-'));
   const dataDirectory = join(folder, 'data');
   const place = ['--database', server.url, '--table', table];
-  const args = ['-p', '2', JOB, ...place, '--count', `${COUNT}`, '--rate', '1500'];
+  const numbers = ['--count', `${COUNT}`, '--rate', '1500'];
+  const args = ['-p', '2', '--job-id', freshJobId(), JOB, ...place, ...numbers];
   try {
     for (let kill = 0; kill < KILLS; kill++) {
       const weir = startWeir({ args, cwd: folder, dataDirectory, show: false });

@@ -25,7 +25,7 @@ export default job('tx-of-postgres', (env) => {
         connection: env.args.string('database'),
         table: env.args.string('table'),
         columns: { id: 'id' },
-        transactionPrefix: 'txtest',
+        transactionPrefix: env.args.string('prefix'),
       }),
     )
     .uid('out');
@@ -60,15 +60,17 @@ postgresTest(
     const proxy = sharedProxy();
     const folder = mkdtempSync(join(tmpdir(), 'weir-tx-'));
     const table = fresh('numbers');
+    const prefix = fresh('tx');
+    const left = `from pg_prepared_xacts where starts_with(gid, '${prefix}-')`;
     await server.psql(`create table ${table} (id bigint)`);
     const count = (): Promise<string> =>
       server.psql(`select count(*) = count(distinct id), count(*) > 0 from ${table}`);
-    const gids = async (): Promise<number> =>
-      Number(await server.psql("select count(*) from pg_prepared_xacts where gid ~ '^txtest-'"));
+    const gids = async (): Promise<number> => Number(await server.psql(`select count(*) ${left}`));
     try {
       symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
       writeFileSync(join(folder, 'tx.ts'), JOB);
-      const words = ['tx.ts', '--database', server.urlAt(proxy.port), '--table', table];
+      const place = ['--database', server.urlAt(proxy.port), '--table', table];
+      const words = ['tx.ts', ...place, '--prefix', prefix];
       const start = { args: words, cwd: folder, dataDirectory: folder, show: false };
       let held = 0;
       proxy.verdict = (sql) => {
@@ -116,8 +118,8 @@ postgresTest(
     } finally {
       rmSync(folder, { recursive: true, force: true });
       // A killed process may have left one more, whose locks nobody else wants.
-      const left = await server.psql("select gid from pg_prepared_xacts where gid ~ '^txtest-'");
-      for (const gid of left.split('\n').filter((it) => it !== ''))
+      const gidsLeft = await server.psql(`select gid ${left}`);
+      for (const gid of gidsLeft.split('\n').filter((it) => it !== ''))
         await server.psql(`rollback prepared '${gid}'`);
     }
   },

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import {
   completedCheckpoints,
   kill9,
@@ -25,7 +26,8 @@ for (const confirmation of ['atomic', 'separate'] as const)
       const folder = mkdtempSync(join(tmpdir(), 'weir-redis-kill-'));
       const dataDirectory = join(folder, 'data');
       const place = ['--redis', server.url, '--key', key, '--confirmation', confirmation];
-      const args = ['-p', '2', JOB, ...place, '--count', `${COUNT}`, '--rate', '1500'];
+      const numbers = ['--count', `${COUNT}`, '--rate', '1500'];
+      const args = ['-p', '2', '--job-id', freshJobId(), JOB, ...place, ...numbers];
       try {
         for (let kill = 0; kill < KILLS; kill++) {
           const weir = startWeir({ args, cwd: folder, dataDirectory, show: false });

@@ -5,8 +5,9 @@ import { OPERATOR_ID } from '../../packages/core/src/connectors/parts/test-suppo
 import { testCounters } from '../../packages/core/src/connectors/test-support.ts';
 import { redisUpsertSink } from '../../packages/redis/src/index.ts';
 import type { RedisUpsertSinkOptions } from '../../packages/redis/src/index.ts';
+import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import type { RedisServer } from '../../tools/redis/server.ts';
-import { environmentOf, freshJobId } from './support/drive.ts';
+import { environmentOf } from './support/drive.ts';
 import { fresh, redisTest } from './support/shared-server.ts';
 
 interface Total {

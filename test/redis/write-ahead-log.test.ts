@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { noAnswer } from '../../packages/redis/src/client/redis-errors.ts';
 import type { RedisCommand } from '../../packages/redis/src/index.ts';
+import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import type { RedisServer } from '../../tools/redis/server.ts';
 import { attemptsOn, stepping } from './support/drive.ts';
 import type { Driver } from './support/drive.ts';
@@ -33,13 +34,16 @@ redisTest('results appear with their checkpoint, not before, and once', async (s
 
 redisTest('keys of confirmations name job, sink and subtask', async (server) => {
   const key = fresh('numbers');
-  const driver = attemptsOn(server.url, key)();
+  const jobId = freshJobId();
+  const driver = attemptsOn(server.url, key, {}, jobId)();
   await driver.start(2);
   driver.write(1, 1);
   await driver.complete(await driver.checkpoint(7));
   const [name = '', ...others] = (await server.cli('KEYS', `${key}:done:*`)).split('\n');
   assert.deepEqual(others, []);
-  assert.match(name.slice(key.length), /^:done:b+\w:123456789abc:1-1-1-[0-9a-f]{16}$/);
+  const start = `${key}:done:${jobId.slice(0, 12)}:123456789abc:1-1-1-`;
+  assert.equal(name.slice(0, start.length), start);
+  assert.match(name.slice(start.length), /^[0-9a-f]{16}$/);
   assert.equal(await server.cli('GET', name), '7');
   await driver.close();
 });

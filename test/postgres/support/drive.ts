@@ -4,26 +4,19 @@ import { testEnvironment } from '../../../packages/core/src/connectors/test-supp
 import type { TestEnvironment } from '../../../packages/core/src/connectors/test-support.ts';
 import { realClock } from '../../../packages/core/src/cluster/real-clock.ts';
 import { MemoryFileSystem } from '../../../packages/core/src/storage/memory-file-system.ts';
-import type { JobId } from '../../../packages/core/src/base/ids.ts';
 import { postgresSink } from '../../../packages/postgres/src/index.ts';
 import type {
   PostgresCommittable,
   PostgresSinkOptions,
 } from '../../../packages/postgres/src/index.ts';
+import { freshJobId } from '../../../tools/exactly-once/fresh-job-id.ts';
 
 export type Driver = SinkDriver<number, never, PostgresCommittable>;
 
-let jobs = 1;
-
-/** A job of its own, so that tests on one server do not meet. */
-export function freshJob(): { readonly jobId: JobId } {
-  return { jobId: (jobs++).toString(16).padStart(32, 'a') as JobId };
-}
-
 export interface Attempts {
   readonly logged: string[];
-  /** The next attempt of the sink, not yet started. */
-  next(): Driver;
+  /** The next attempt of the sink, not yet started; `signal` ends its tasks. */
+  next(signal?: AbortSignal): Driver;
   closeAll(): Promise<void>;
 }
 
@@ -33,16 +26,17 @@ export function attemptsOn(
   table: string,
   options: Partial<PostgresSinkOptions<number>> = {},
 ): Attempts {
-  const job = freshJob();
+  const job = { jobId: freshJobId() };
   const logged: string[] = [];
   const drivers: Driver[] = [];
   return {
     logged,
-    next() {
+    next(signal) {
       const counter = drivers.length + 1;
       const environment = {
         ...testEnvironment(new MemoryFileSystem(), counter),
         clock: realClock,
+        signal,
         logger: { log: (level: string, text: string) => void logged.push(`${level} ${text}`) },
       } as unknown as TestEnvironment;
       const sink = postgresSink<number>({

@@ -7,7 +7,7 @@ import {
 } from '../../../packages/core/src/connectors/test-support.ts';
 import { postgresUpsertSink } from '../../../packages/postgres/src/index.ts';
 import type { PostgresUpsertSinkOptions } from '../../../packages/postgres/src/index.ts';
-import { freshJob } from './drive.ts';
+import { freshJobId } from '../../../tools/exactly-once/fresh-job-id.ts';
 
 export interface Total {
   readonly key: string;
@@ -31,7 +31,7 @@ export function upsertWriters(
   table: string,
   options: Partial<PostgresUpsertSinkOptions<Total>> = {},
 ): UpsertWriters {
-  const job = freshJob();
+  const jobId = freshJobId();
   const closes: (() => Promise<void>)[] = [];
   return {
     async open() {
@@ -46,7 +46,7 @@ export function upsertWriters(
       const { counts, metrics } = testCounters();
       const context = {
         ...testEnvironment(),
-        ...job,
+        jobId,
         operatorId: '123456789abcdef0123456789abcdef0',
         clock: realClock,
         subtask: 0,

@@ -9,19 +9,13 @@ import { RedisSession } from '../../../packages/redis/src/client/session.ts';
 import type { Connect } from '../../../packages/redis/src/client/session.ts';
 import { redisSink } from '../../../packages/redis/src/index.ts';
 import type { RedisSinkOptions } from '../../../packages/redis/src/index.ts';
+import { freshJobId } from '../../../tools/exactly-once/fresh-job-id.ts';
 
 type Committer = ReturnType<ReturnType<typeof redisSink<number>>['createCommitter']>;
 type LoggedResults = Parameters<Committer['commit']>[0][number];
 
 export type Driver = SinkDriver<number, never, LoggedResults>;
 type Options = Partial<RedisSinkOptions<number>>;
-
-let jobs = 1;
-
-/** A job of its own, so that tests on one server do not meet. */
-export function freshJobId(): JobId {
-  return (jobs++).toString(16).padStart(12, 'b').padEnd(32, '0') as JobId;
-}
 
 export function environmentOf(counter: number): TestEnvironment {
   return {
@@ -35,8 +29,8 @@ export function attemptsOn(
   url: string,
   key: string,
   options: Options = {},
+  jobId: JobId = freshJobId(),
 ): (connect?: Connect) => Driver {
-  const jobId = freshJobId();
   let counter = 0;
   return (connect) => {
     counter++;
