@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { SinkGuaranteeFacts } from '../api/guarantee-facts.ts';
 import type { Sink, WriteMode } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
+import { operatorListState } from '../api/state-descriptors.ts';
 import type { Guarantee } from '../api/stream-execution-environment.ts';
 import { isWeirError } from '../base/errors.ts';
 import {
@@ -135,6 +136,19 @@ test('an idempotent path is exact in the end, and says that values may go back m
   assert.equal(plan(replayable, map, sinkOf('idempotent'), EXACT).isPassingInconsistent, true);
   const path = plan(replayable, map, sinkOf('two-phase-commit'), EXACT);
   assert.equal(path.isPassingInconsistent, false);
+});
+
+test('without replay, what a function may keep and emit later is spoken of', () => {
+  const fn = { onElement: () => undefined };
+  const notesWith = (state: object, write: WriteMode): readonly string[] => {
+    const operator: NodeFixture = { spec: { type: 'process', fn: { ...fn, state } } };
+    return plan(sourceOf('none'), operator, sinkOf(write), EXACT).notes;
+  };
+  const held = { held: operatorListState() };
+  assert.match(notesWith(held, 'plain').join(), /keeps and emits later may come twice/);
+  assert.deepEqual(notesWith({}, 'plain'), []);
+  assert.deepEqual(notesWith(held, 'two-phase-commit'), []);
+  assert.deepEqual(plan(sourceOf('none'), withState, sinkOf('plain'), EXACT).notes, []);
 });
 
 test('what ends without a last checkpoint may publish its last results twice', () => {

@@ -13,6 +13,7 @@ import type { Sink } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
 import type { Guarantee } from '../api/stream-execution-environment.ts';
 import type { StreamGraph, StreamNode } from '../api/stream-graph.ts';
+import { describeNode } from './operator-facts.ts';
 import { operatorsBetween, reach } from './replay-facts.ts';
 import type { OperatorReplay } from './replay-facts.ts';
 
@@ -233,10 +234,12 @@ function judgeWithoutReplay({ source, sink, operators }: Ends): Verdict {
   const repeats =
     (sink.write === 'write-ahead-log' && sink.confirmation !== 'atomic') ||
     (writesAtOnce && operators.some((it) => it.hasTimers));
-  return {
-    level: repeats ? 'none' : 'at-most-once',
-    weakest: `${source.name} cannot be read again${repeats ? `, and ${sink.name} may repeat` : ''}`,
-  };
+  const weakest = `${source.name} cannot be read again`;
+  if (repeats) return { level: 'none', weakest: `${weakest}, and ${sink.name} may repeat` };
+  const keeper = operators.find((it) => it.mayKeepRecords);
+  if (!writesAtOnce || keeper === undefined) return { level: 'at-most-once', weakest };
+  const note = `records that ${describeNode(keeper.node)} keeps and emits later may come twice`;
+  return { level: 'at-most-once', weakest, note };
 }
 
 function judgeSink({ sink, operators }: Ends): Verdict {

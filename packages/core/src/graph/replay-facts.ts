@@ -18,6 +18,8 @@ export interface OperatorReplay {
   readonly isStateful: boolean;
   /** Emits without a record: out of restored state. */
   readonly hasTimers: boolean;
+  /** Has state of its own, so that it may emit records of before a failure with later ones. */
+  readonly mayKeepRecords: boolean;
 }
 
 /**
@@ -55,12 +57,15 @@ export function reach(
 }
 
 function replayOf(graph: StreamGraph, node: StreamNode, parallelism: number): OperatorReplay {
-  const hasTimers = statesOf(node.spec).some((state) => state.kind === 'timers');
+  const states = statesOf(node.spec);
+  const hasTimers = states.some((state) => state.kind === 'timers');
+  const isRolling = node.spec.type === 'keyedReduce' || node.spec.type === 'keyedAggregate';
+  const mayKeepRecords = !isRolling && states.some((state) => state.kind !== 'broadcast');
   const stateful = isStateful(node.spec);
   const isOrdered = !stateful || !hasSeveralChannels(graph, node, parallelism);
   const ordered = isOrdered ? 'deterministic' : 'order-dependent';
   const behaviour = hasTimers ? 'undetermined' : ordered;
-  return { node, behaviour, isStateful: stateful, hasTimers };
+  return { node, behaviour, isStateful: stateful, hasTimers, mayKeepRecords };
 }
 
 /** Whether records that meet in one subtask have come over more than one channel or split. */
