@@ -66,6 +66,7 @@ function byKey(
 export class KeyChannels {
   readonly #maxParallelism: number;
   readonly #byKeyGroup: Uint16Array;
+  readonly #isOnly: boolean;
   readonly #where: string;
 
   constructor({ channelCount, maxParallelism, operatorName }: PartitionerOptions) {
@@ -73,18 +74,18 @@ export class KeyChannels {
     this.#byKeyGroup = Uint16Array.from({ length: maxParallelism }, (_, group) =>
       subtaskOf(group, maxParallelism, channelCount),
     );
+    this.#isOnly = channelCount === 1;
     this.#where = `keyBy behind operator "${operatorName}"`;
   }
 
   /** Throws KEY_INVALID for what cannot be a key. */
   channelOf(key: unknown): number {
     // Small integers are their own hash, and most keys are; see `hashKey`.
-    let hash: number;
-    if (typeof key === 'number' && (key | 0) === key) hash = key;
-    else {
-      checkKey(key, this.#where);
-      hash = hashKey(key);
-    }
+    const isOwnHash = typeof key === 'number' && (key | 0) === key;
+    if (!isOwnHash) checkKey(key, this.#where);
+    // To hash a text takes longer than all else that a record costs.
+    if (this.#isOnly) return 0;
+    const hash = isOwnHash ? key : hashKey(key);
     return this.#byKeyGroup[keyGroupOf(hash, this.#maxParallelism)] as number;
   }
 }
