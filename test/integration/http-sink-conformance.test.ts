@@ -87,20 +87,24 @@ function urlThrough(receiver: Receiver, gate: ProcessGate): string {
 const SENT_AGAIN =
   'only the receiver knows what it has: everything can be sent again, under its key';
 
-for (const receiverDeduplicates of [true, false]) {
-  const receives = receiverDeduplicates ? 'takes each key once' : 'takes everything';
+const KINDS = [
+  { receives: 'takes each key once', receiverDeduplicates: true, confirms: false },
+  { receives: 'takes each key once, confirmed', receiverDeduplicates: true, confirms: true },
+  { receives: 'takes everything', receiverDeduplicates: false, confirms: true },
+];
+for (const { receives, receiverDeduplicates, confirms } of KINDS) {
   const cases = sinkConformance(
     (receiver: Receiver, gate) =>
       httpSink<number>({
         url: urlThrough(receiver, gate),
         receiverDeduplicates,
         batchSize: 2,
-        ...(receiverDeduplicates ? {} : { confirmations: '/confirmations' }),
+        ...(confirms ? { confirmations: '/confirmations' } : {}),
       }),
     () => new Receiver(receiverDeduplicates),
     {
       record: (n) => n,
-      ...(receiverDeduplicates ? { without: { probe: SENT_AGAIN } } : {}),
+      ...(confirms ? {} : { without: { probe: SENT_AGAIN } }),
     },
   );
   for (const { name, run } of cases) test(`httpSink to one that ${receives}: ${name}`, run);

@@ -230,20 +230,27 @@ test('4xx with a dead letter: kept once under the name of its key, the rest is s
   });
 });
 
-test('with confirmations a restart sends nothing again; without, by the same keys', async () => {
-  await withReceiver(async ({ receiver, attempt }) => {
-    const driver = attempt({ confirmations: '/confirmed' });
-    await driver.start();
-    driver.write(1);
-    const checkpoint = await driver.checkpoint(1);
-    await driver.complete(checkpoint);
-    await attempt({ confirmations: '/confirmed' }).start(2, checkpoint);
-    assert.equal(receiver.taken.length, 1);
-    await attempt().start(2, checkpoint);
-    assert.equal(receiver.taken.length, 2);
-    assert.equal(receiver.taken[0]?.key, receiver.taken[1]?.key);
+for (const receiverDeduplicates of [false, true])
+  test(`with confirmations a restart sends nothing again${
+    receiverDeduplicates ? ' to one that takes each key once' : ''
+  }; without, by the same keys`, async () => {
+    await withReceiver(async ({ receiver, attempt }) => {
+      const options = { receiverDeduplicates, confirmations: '/confirmed' };
+      const driver = attempt(options);
+      await driver.start();
+      driver.write(1);
+      const checkpoint = await driver.checkpoint(1);
+      const [batch] = checkpoint.committables;
+      assert.equal(await driver.committer.probe(batch!), 'pending');
+      await driver.complete(checkpoint);
+      assert.equal(await driver.committer.probe(batch!), 'committed', 'as weir tx list shows it');
+      await attempt(options).start(2, checkpoint);
+      assert.equal(receiver.taken.length, 1);
+      await attempt({ receiverDeduplicates }).start(2, checkpoint);
+      assert.equal(receiver.taken.length, 2);
+      assert.equal(receiver.taken[0]?.key, receiver.taken[1]?.key);
+    });
   });
-});
 
 test('a record that has no text fails where it is written, not when it is sent', async () => {
   await withReceiver(async ({ attempt }) => {

@@ -48,7 +48,8 @@ export interface HttpSinkOptions<T> {
   /**
    * Folder for what was sent, reachable from every process of the job: after a crash only a batch
    * that was just being sent is sent again. Without it, every start sends the results of its
-   * checkpoint again.
+   * checkpoint again, and `weir tx list` calls them pending. With `receiverDeduplicates` results
+   * count once either way, and the folder only saves sending them again.
    */
   readonly confirmations?: string;
 }
@@ -113,12 +114,11 @@ class HttpSink<T> extends WriteAheadLogSink<T, string> {
   }
 
   protected override connect(context: CommitterContext): WriteAheadLogTarget<string> {
+    const folder = this.#confirmations;
     return {
       output: new HttpOutput(context, this.#output),
-      confirmations:
-        this.#confirmations === null
-          ? NO_CONFIRMATIONS
-          : fileCheckpointCommitter(context, this.#confirmations),
+      confirmations: folder === null ? NO_CONFIRMATIONS : fileCheckpointCommitter(context, folder),
+      confirmsSeparately: folder !== null,
     };
   }
 }

@@ -51,6 +51,12 @@ export interface WriteAheadLogOutput<T> {
 export interface WriteAheadLogTarget<T> {
   readonly output: WriteAheadLogOutput<T>;
   readonly confirmations: CheckpointCommitter;
+  /**
+   * For an `atomic` confirmation that nobody can ask the outer system for, such as one that only
+   * takes each batch once: whether `confirmations` is written as well, after the data, so that a
+   * start need not write again what it finds there. Default false.
+   */
+  readonly confirmsSeparately?: boolean;
 }
 
 /**
@@ -92,7 +98,7 @@ export abstract class WriteAheadLogSink<T, Logged = T>
   }
 
   createCommitter(context: CommitterContext): Committer<LoggedResults, never> {
-    return new LogCommitter(this.connect(context), this.confirmation === 'atomic');
+    return new LogCommitter(this.connect(context), this.confirmation);
   }
 }
 
@@ -136,7 +142,7 @@ class LogWriter<T, Logged> implements SinkWriter<T, never, LoggedResults> {
 
 class LogCommitter<T> implements Committer<LoggedResults, never> {
   readonly #target: WriteAheadLogTarget<T>;
-  readonly #isAtomic: boolean;
+  readonly #confirms: boolean;
   #opening: Promise<void> | null = null;
 
   readonly inspector: TransactionInspector<LoggedResults> = {
@@ -147,9 +153,9 @@ class LogCommitter<T> implements Committer<LoggedResults, never> {
     abort: () => Promise.resolve(),
   };
 
-  constructor(target: WriteAheadLogTarget<T>, isAtomic: boolean) {
+  constructor(target: WriteAheadLogTarget<T>, confirmation: 'atomic' | 'separate') {
     this.#target = target;
-    this.#isAtomic = isAtomic;
+    this.#confirms = confirmation === 'separate' || target.confirmsSeparately === true;
   }
 
   async commit(committables: readonly LoggedResults[]): Promise<void> {
@@ -159,7 +165,7 @@ class LogCommitter<T> implements Committer<LoggedResults, never> {
       const { batch } = pieces[0];
       if (await confirmations.isCommitted(batch)) continue;
       await output.send(readLog<T>(pieces), batch);
-      if (!this.#isAtomic) await confirmations.commitCheckpoint(batch);
+      if (this.#confirms) await confirmations.commitCheckpoint(batch);
     }
   }
 
