@@ -165,7 +165,7 @@ test('input that is missing or cannot be read is told with its path', async (t) 
     const ended = await at.run(['run', '--fresh', jobOf(at, 'job.ts', body)]);
     assert.match(ended.err, message);
     // A pattern that fits nothing, like an empty folder, is an input without records.
-    assert.equal(ended.code, path.includes('*') ? 0 : 1, ended.output);
+    assert.equal(ended.code, path.includes('*') ? 0 : 2, ended.output);
   }
 });
 

@@ -145,12 +145,12 @@ test('an output folder deleted during a run is told, naming what is missing [R11
   await checkpointAfter(at, weir, newestCheckpoint(at) + 1);
   rmSync(at.path('output'), { recursive: true });
   const { code, err } = await weir.ended;
-  assert.equal(code, 1, err);
+  assert.equal(code, 2, err);
   assert.match(err, /SINK_UNAVAILABLE\]: .*fileSink is missing .*output\/part-/);
   const again = await startWords(at, { rate: RATE }).ended;
   assert.match(
     again.err,
     /SINK_UNAVAILABLE\]: fileSink is missing .*output\/part-.*put the file back/,
   );
-  assert.equal(again.code, 1);
+  assert.equal(again.code, 2);
 });

@@ -146,7 +146,7 @@ test('a restore whose files are gone or changed is refused, changing nothing [R1
   for (const path of open) {
     aside(path);
     const { code, err } = await at.run(['run', job]);
-    if (code === 1) {
+    if (code === 2) {
       refusals.push(err);
       assert.match(
         err,
@@ -163,7 +163,7 @@ test('a restore whose files are gone or changed is refused, changing nothing [R1
   const whole = readFileSync(first!);
   truncateSync(first!, 1);
   const cut = await at.run(['run', job]);
-  assert.equal(cut.code, 1, cut.output);
+  assert.equal(cut.code, 2, cut.output);
   assert.match(cut.err, /SINK_UNAVAILABLE\]: fileSink finds .* with 1 bytes where .* wrote \d+/);
   rmSync(first!);
   at.write(first!.slice(at.folder.length), whole);
@@ -187,14 +187,14 @@ test('input that shrank or vanished is refused, and read when it is back', async
 
   truncateSync(at.path('input.txt'), 20);
   const shrunk = await again().ended;
-  assert.equal(shrunk.code, 1, shrunk.output);
+  assert.equal(shrunk.code, 2, shrunk.output);
   assert.match(
     shrunk.err,
     /SOURCE_UNAVAILABLE\]: .*input\.txt: it had \d+ bytes when .* now ends after 20/,
   );
   rmSync(at.path('input.txt'));
   const gone = await again().ended;
-  assert.equal(gone.code, 1, gone.output);
+  assert.equal(gone.code, 2, gone.output);
   assert.match(gone.err, /SOURCE_UNAVAILABLE\]: .*input\.txt.*gone/);
   at.write('input.txt', text);
   const { code, output } = await again().ended;

@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   RECORD_MALFORMED: 'A source met bytes that its format cannot read.',
   SOURCE_UNAVAILABLE: 'A source cannot be opened or read.',
   SINK_UNAVAILABLE: 'A sink cannot be opened or written.',
+  SINK_REFUSED: 'The system of a sink does not take what the job writes.',
   SINK_AHEAD: 'A sink has published more than the snapshot to be restored knows of.',
   CHECKPOINT_DECLINED: 'A checkpoint was refused or aborted.',
   CHECKPOINT_EXPIRED: 'A checkpoint did not complete within its time-out.',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfigurationError, JobSubmissionError, toErrorInfo } from '../base/errors.ts';
+import { ConfigurationError, JobSubmissionError, toErrorInfo, WeirError } from '../base/errors.ts';
 import type { ErrorCode } from '../base/error-codes.ts';
 import type { RunEvent, RunOptions, RunOutcome } from './run-contract.ts';
 import { JOB_ID, outcome, STARTED, TestEnvironment } from './test-environment.ts';
@@ -232,6 +232,34 @@ test('a run that is refused for what earlier runs left has exit code 3', async (
     environment.run = async () => Promise.reject(new JobSubmissionError('no', { code }));
     assert.equal(await environment.weir('run', 'orders.ts'), 3, code);
     assert.deepEqual(environment.error.lines, [`Error [${code}]: no`]);
+  }
+});
+
+test('a mistake has the same exit code whether the start or the run finds it', async () => {
+  const errors = [
+    new WeirError('user', 'no such table', { code: 'SINK_REFUSED' }),
+    new WeirError('user', 'no such file', { code: 'SOURCE_UNAVAILABLE' }),
+    new WeirError('transient', 'the server is away', { code: 'SINK_UNAVAILABLE' }),
+    new WeirError('function', 'map threw', { code: 'USER_FUNCTION_FAILED' }),
+  ];
+  const codes = errors.map(async (thrown) => {
+    const [before, later] = [new TestEnvironment(), new TestEnvironment()];
+    before.run = () => Promise.reject(thrown);
+    later.run = async () => outcome({ status: 'FAILED', error: toErrorInfo(thrown) });
+    return [await before.weir('run', 'orders.ts'), await later.weir('run', 'orders.ts')];
+  });
+  assert.deepEqual(
+    await Promise.all(codes),
+    [2, 2, 1, 1].map((code) => [code, code]),
+  );
+});
+
+test('state that is found not to fit when the job runs is a failure, and no refusal', async () => {
+  for (const code of ['STATE_INCOMPATIBLE', 'JOB_STATE_UNPROVEN'] as const) {
+    const environment = new TestEnvironment();
+    const error = toErrorInfo(new WeirError('user', 'no', { code }));
+    environment.run = async () => outcome({ status: 'FAILED', error });
+    assert.equal(await environment.weir('run', 'orders.ts'), 1, code);
   }
 });
 

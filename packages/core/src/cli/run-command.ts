@@ -119,7 +119,7 @@ async function carryOut(
       stop,
       listener: (event) => report.event(event),
     });
-    const exitCode = exitCodeOfRun(outcome.status, stoppedBy);
+    const exitCode = exitCodeOfRun(outcome, stoppedBy);
     report.end(outcome, exitCode);
     return exitCode;
   } finally {

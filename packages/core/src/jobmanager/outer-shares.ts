@@ -28,7 +28,7 @@ function tooLarge(first: ShareOfSink, all: readonly ShareOfSink[]): readonly Wei
     'user',
     `${place} has ${setting} = ${max}${used > 0 ? `, of which others use ${used}` : ''}; ` +
       `${needs(all, needed)}. Set ${setting} to at least ${used + needed} ${remedy}`,
-    { code: 'SINK_UNAVAILABLE', details: { max, needed, usedByOthers: used } },
+    { code: 'SINK_REFUSED', details: { max, needed, usedByOthers: used } },
   );
   return [error];
 }

@@ -14,7 +14,7 @@ import {
 } from '../wire/error-codes.ts';
 import type { Api } from '../wire/api.ts';
 
-type Side = 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE';
+type Side = Extract<ErrorCode, 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE'>;
 
 /** A failure that has no side yet; source and sink give it theirs. */
 export class KafkaError extends Error {
@@ -81,10 +81,11 @@ export function noSuchTopic(topic: string): KafkaError {
 /** The error of a source or sink that a failure of Kafka becomes; others pass unchanged. */
 export function asWeirError(side: Side, error: unknown): unknown {
   if (!(error instanceof KafkaError)) return error;
-  const options = { code: side satisfies ErrorCode, cause: error, details: detailsOf(error) };
-  return error.isTransient
-    ? new StorageUnavailableError(error.message, options)
-    : new WeirError('user', error.message, options);
+  const { message, isTransient } = error;
+  const facts = { cause: error, details: detailsOf(error) };
+  if (isTransient) return new StorageUnavailableError(message, { ...facts, code: side });
+  const code = side === 'SINK_UNAVAILABLE' ? 'SINK_REFUSED' : side;
+  return new WeirError('user', message, { ...facts, code });
 }
 
 function detailsOf(error: KafkaError): Readonly<Record<string, unknown>> {

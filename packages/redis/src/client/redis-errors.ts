@@ -70,10 +70,10 @@ export async function asSinkErrors<R>(run: () => Promise<R>): Promise<R> {
     return await run();
   } catch (error) {
     if (!(error instanceof RedisError) || isWeirError(error)) throw error;
-    const options = { code: 'SINK_UNAVAILABLE', cause: error } as const;
-    throw error.isTransient
-      ? new StorageUnavailableError(error.message, options)
-      : new WeirError('user', error.message, options);
+    const { message, isTransient } = error;
+    throw isTransient
+      ? new StorageUnavailableError(message, { code: 'SINK_UNAVAILABLE', cause: error })
+      : new WeirError('user', message, { code: 'SINK_REFUSED', cause: error });
   }
 }
 

@@ -84,7 +84,7 @@ async function checkSums(
       `Redis at ${place}: the key ${name} is to grow by ${by}, and holds ` +
         `${JSON.stringify(value).slice(0, 100)}, which would be no whole number of 64 bits; ` +
         'write to another key, or change what it holds',
-      { code: 'SINK_UNAVAILABLE', details: { key } },
+      { code: 'SINK_REFUSED', details: { key } },
     );
   }
 }
@@ -126,6 +126,6 @@ export function wrongType(place: string, key: string, { type, wanted }: Types): 
     'user',
     `Redis at ${place}: WRONGTYPE: the key ${key} holds a ${type}, and a ${wanted} is to be ` +
       'written to it; write to another key, or remove this one',
-    { code: 'SINK_UNAVAILABLE', details: { key, type, wanted } },
+    { code: 'SINK_REFUSED', details: { key, type, wanted } },
   );
 }
