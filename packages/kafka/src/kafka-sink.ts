@@ -98,9 +98,9 @@ export interface KafkaSinkOptions<T> extends KafkaConnectionOptions {
  * Writes records to Kafka, by default exactly once. Needs brokers of version 3.8 or newer.
  *
  * Fails for good with `SINK_REFUSED` when the topic is missing, a right is missing, the credentials
- * are wrong, a record is too large, or the transaction time-out is above the broker's maximum, and
- * with `SINK_UNAVAILABLE` when a transaction of a completed checkpoint is lost; within the restart
- * strategy with `SINK_UNAVAILABLE` when the brokers are away.
+ * are wrong, a record is too large, the transaction time-out is above the broker's maximum, or a
+ * transaction of a completed checkpoint is lost; within the restart strategy with
+ * `SINK_UNAVAILABLE` when the brokers are away.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function kafkaSink<T>(

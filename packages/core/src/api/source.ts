@@ -36,6 +36,11 @@ export interface ConnectorEnvironment {
   readonly random: Random;
   readonly fileSystem: FileSystem;
   readonly logger: Logger;
+  /**
+   * Aborted when the task ends before its time (it fails, or the job is stopped): nothing should be
+   * waited for any more. `close` follows when what is on its way is done. Absent: never.
+   */
+  readonly signal?: AbortSignal;
 }
 
 export interface SplitEnumeratorContext<Split> extends ConnectorEnvironment {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { job } from '../api/job.ts';
 import type { Job } from '../api/job.ts';
+import type { Committer, CommitterContext, Sink, SinkWriterContext } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
 import type { DataStream } from '../api/streams/data-stream.ts';
+import { StorageUnavailableError } from '../base/errors.ts';
 import { TestRun } from './run-fixture.ts';
 
 /** A source that reads nothing and never ends. */
@@ -139,3 +141,59 @@ test('a run cancelled while its tasks open ends when they are closed', async () 
   await run.run(100);
   assert.equal(run.status, 'CANCELED');
 });
+
+/** A sink whose system goes away at a certain step: it is waited for until the task ends. */
+function awaitingSink(step: 'open' | 'commit' | 'recover'): Sink<number, never, number> {
+  let recoveries = 0;
+  const waitIf = (is: boolean, { signal }: CommitterContext | SinkWriterContext): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (!is) return resolve();
+      const away = new StorageUnavailableError('the system is away');
+      assert.equal(signal?.aborted, false);
+      signal?.addEventListener('abort', () => reject(away));
+    });
+  return {
+    name: 'awaiting',
+    write: 'two-phase-commit',
+    createWriter: (context) => ({
+      open: () => waitIf(step === 'open', context),
+      write: () => undefined,
+      isWritable: true,
+      whenWritable: () => Promise.resolve(),
+      prepareCommit: ({ checkpointId }) => ({
+        committables: [checkpointId],
+        writerStates: [],
+        durable:
+          step === 'recover'
+            ? Promise.reject(new StorageUnavailableError('the writer is cut off'))
+            : Promise.resolve(),
+      }),
+      close: () => Promise.resolve(),
+    }),
+    createCommitter: (context): Committer<number, never> => ({
+      commit: () => waitIf(step === 'commit', context),
+      probe: () => Promise.resolve('pending'),
+      recover: () => waitIf(step === 'recover' && recoveries++ > 0, context),
+      close: () => Promise.resolve(),
+    }),
+  };
+}
+
+for (const step of ['open', 'commit', 'recover'] as const)
+  for (const how of ['cancel', 'suspend'] as const)
+    test(`${how} does not wait for a system that a sink waits for to ${step}`, async () => {
+      const run = new TestRun(
+        job('awaiting', (env) => {
+          env.fromSource(silentSource(), { uid: 'in' }).sinkTo(awaitingSink(step)).uid('out');
+        }),
+        { 'execution.checkpointing.interval': '1 s' },
+      );
+      await run.start();
+      await run.run(5000);
+      const restarts = run.told.filter(({ what }) => what.startsWith('restart in'));
+      assert.equal(restarts.length, step === 'recover' ? 1 : 0);
+      run.master[how]();
+      await run.run(100);
+      const { status } = await run.master.ended;
+      assert.equal(status, how === 'cancel' ? 'CANCELED' : 'SUSPENDED');
+    });

@@ -83,6 +83,7 @@ export class Deployer {
   readonly #channels: readonly Channel[];
   /** Restores of the snapshot used last: a region that restarts again need not read it again. */
   #cached: Restores | null = null;
+  readonly #ending = new AbortController();
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: DeployerOptions) {
@@ -103,7 +104,9 @@ export class Deployer {
     return result;
   }
 
+  /** A recovery of sinks whose system is away is given up; the next start begins with it. */
   async close(): Promise<void> {
+    this.#ending.abort();
     await this.#queue;
     await this.#closeSources();
   }
@@ -116,7 +119,7 @@ export class Deployer {
     const present = executions.filter((execution) => this.#options.job.mayDeploy(execution));
     if (present.length === 0) return null;
     const { fileSystem, clock, random, logger } = this.#options;
-    const environment = { fileSystem, clock, random, logger };
+    const environment = { fileSystem, clock, random, logger, signal: this.#ending.signal };
     await recoverSinks({ ...this.#options, environment }, present, restored.restores);
     if (scope === 'global') await this.#resetSources(restored);
     else this.#resetReaders(present, restored.checkpointId);

@@ -56,7 +56,7 @@ export class SourceCoordinator {
   readonly #back: Pick<Assignment, 'subtask' | 'splits'>[] = [];
   /** Calls of the enumerator run one after the other. */
   #queue: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  readonly #ending = new AbortController();
 
   /** `checkpointId`: of the snapshot that is restored; 0: none. */
   constructor(
@@ -73,6 +73,7 @@ export class SourceCoordinator {
       random: options.random,
       fileSystem: options.fileSystem,
       logger: options.logger,
+      signal: this.#ending.signal,
       parallelism: options.parallelism,
       registeredReaders: () => [...this.#readers].toSorted((a, b) => a - b),
       assignSplits: (subtask: number, splits: readonly unknown[]) => this.#assign(subtask, splits),
@@ -151,9 +152,13 @@ export class SourceCoordinator {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    this.#isClosed = true;
+    this.#ending.abort();
     await this.#queue.catch(() => undefined);
     await this.#enumerator.close();
+  }
+
+  get #isClosed(): boolean {
+    return this.#ending.signal.aborted;
   }
 
   #assign(subtask: number, splits: readonly unknown[]): void {

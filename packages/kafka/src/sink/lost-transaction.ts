@@ -34,7 +34,7 @@ export function lostTransaction(
       'execution.state-recovery.allow-older to write them again, or go on without them with ' +
       "kafkaSink({ onUnresolvedCommit: 'warn' })",
     {
-      code: 'SINK_UNAVAILABLE',
+      code: 'SINK_REFUSED',
       details: {
         reason: `transaction-${outcome}`,
         transactionalId,

@@ -69,6 +69,7 @@ export function makeSubtask(tested: OperatorUnderTest, place: SubtaskPlace): Har
     random: seededRandom(subtask),
     fileSystem: new MemoryFileSystem(),
     logger: { log: () => undefined },
+    signal: new AbortController().signal,
     active: new ActiveOperator(),
     checkpointing: true,
     committerRetries: 0,

@@ -90,7 +90,7 @@ export class HttpOutput implements WriteAheadLogOutput<string> {
         `httpSink: ${url.origin}${url.pathname} rejects ${lines.length} result(s) with ` +
           `${answer.status}${excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`}; mend the ` +
           'request or the receiver, or keep such results with onRejected: { deadLetter }',
-        { code: 'SINK_UNAVAILABLE', details: { status: answer.status, key } },
+        { code: 'SINK_REFUSED', details: { status: answer.status, key } },
       );
     const { fileSystem, logger } = this.#environment;
     await makeDirectoryDurably(fileSystem, folder);

@@ -81,6 +81,7 @@ export function operatorFixture(options: FixtureOptions = {}): OperatorFixture {
     random: seededRandom(1),
     fileSystem: new MemoryFileSystem(),
     logger: { log: (level: LogLevel, text) => void fixture.logged.push(`${level} ${text}`) },
+    signal: new AbortController().signal,
     active: new ActiveOperator(),
     checkpointing: true,
     committerRetries: 10,

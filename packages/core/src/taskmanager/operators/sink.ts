@@ -56,6 +56,7 @@ export class SinkOperator extends StreamOperator {
       fileSystem: context.fileSystem,
       logger: context.logger,
       jobId: context.jobId,
+      signal: context.signal,
       operatorId: context.operator.operatorId,
     };
     try {
@@ -205,7 +206,8 @@ export class SinkOperator extends StreamOperator {
         return;
       } catch (error) {
         // What is not committed when the task ends is committed by recovery.
-        const mayRetry = errorKind(error) === 'transient' && !this.#isClosing;
+        const isEnding = this.#isClosing || this.context.signal.aborted;
+        const mayRetry = errorKind(error) === 'transient' && !isEnding;
         if (!mayRetry || attempt >= retries) throw this.#commitFailure(error, attempt + 1);
         await sleep(this.context.clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
       }

@@ -52,6 +52,7 @@ export class SourceOperator extends StreamOperator {
       random: context.random,
       fileSystem: context.fileSystem,
       logger: context.logger,
+      signal: context.signal,
       subtask: context.runtime.subtask,
       parallelism: context.runtime.parallelism,
       metrics: context.runtime.metrics,

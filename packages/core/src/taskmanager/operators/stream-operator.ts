@@ -42,6 +42,8 @@ export interface OperatorContext {
   readonly random: Random;
   readonly fileSystem: FileSystem;
   readonly logger: Logger;
+  /** Aborted when the task fails or is cancelled; `close` follows. */
+  readonly signal: AbortSignal;
   readonly active: ActiveOperator;
   readonly checkpointing: boolean;
   readonly committerRetries: number;

@@ -37,6 +37,8 @@ export interface Subtask {
   readonly gate: InputGate | null;
   readonly chain: OperatorChain;
   readonly latency: LatencyMarkers;
+  /** To be aborted when the task ends before its time. */
+  readonly ending: AbortController;
   /** By index of the operator in the vertex. */
   readonly operatorStates: readonly OperatorState[];
 }
@@ -65,6 +67,7 @@ export function buildSubtask(options: SubtaskOptions): Subtask {
   const outgoing = edges.map((edge) => buildPartition(edge, vertex, job, options));
   const operatorStates: OperatorState[] = [];
   const { generatesChains } = environment.settings;
+  const ending = new AbortController();
   const chain = new OperatorChain({
     vertex,
     ...(generatesChains === undefined ? {} : { isGenerated: generatesChains }),
@@ -73,7 +76,7 @@ export function buildSubtask(options: SubtaskOptions): Subtask {
       const node = nodeOf(job, vertex, index);
       const state = buildState(node, options);
       operatorStates[index] = state;
-      const place = { index, vertex, node, state };
+      const place = { index, vertex, node, state, signal: ending.signal };
       return createOperator(node, operatorContext(options, place, { output, sideOutput }));
     },
   });
@@ -92,6 +95,7 @@ export function buildSubtask(options: SubtaskOptions): Subtask {
       isSource: chain.source !== null,
       partitions,
     }),
+    ending,
     operatorStates,
   };
 }
@@ -124,11 +128,12 @@ interface OperatorPlace {
   readonly vertex: JobVertex;
   readonly node: StreamNode;
   readonly state: OperatorState;
+  readonly signal: AbortSignal;
 }
 
 function operatorContext(
   { environment, deployment, counters, owner }: SubtaskOptions,
-  { index, vertex, node, state }: OperatorPlace,
+  { index, vertex, node, state, signal }: OperatorPlace,
   outputs: { readonly output: Output; readonly sideOutput: (tag: string) => Output },
 ): OperatorContext {
   const operator = vertex.operators[index];
@@ -161,6 +166,7 @@ function operatorContext(
     random: environment.random,
     fileSystem: environment.fileSystem,
     logger: environment.logger,
+    signal,
     active: environment.active,
     checkpointing: settings.checkpointingMode !== null,
     committerRetries: settings.committerRetries,

@@ -435,14 +435,14 @@ export class Task {
     this.#checkpoints?.close();
     for (const partition of this.#subtask?.partitions ?? []) partition.close();
     this.#environment.exchange.unregister(this.execution);
-    const error = end.state === 'FAILED' ? end.error : null;
+    this.#subtask?.ending.abort();
     void this.#opening
       .then(() => this.#closeOperators())
       .catch((closing: unknown) => {
         const text = `closing ${this.name}: ${messageOf(closing)}`;
         this.#environment.logger.log('warn', text);
       })
-      .then(() => this.#closed(end.state, error));
+      .then(() => this.#closed(end.state, end.state === 'FAILED' ? end.error : null));
   }
 
   async #closeOperators(): Promise<void> {
