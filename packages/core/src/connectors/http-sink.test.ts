@@ -10,7 +10,7 @@ import { csv } from './formats/csv.ts';
 import { httpSink } from './http-sink.ts';
 import type { HttpSinkOptions } from './http-sink.ts';
 import { SinkDriver } from './parts/test-support.ts';
-import { testEnvironment } from './test-support.ts';
+import { settle, testEnvironment } from './test-support.ts';
 import type { TestEnvironment } from './test-support.ts';
 import type { LoggedResults } from './write-ahead-log/result-log.ts';
 
@@ -96,6 +96,8 @@ interface World {
   readonly clock: HastyClock;
   readonly fileSystem: MemoryFileSystem;
   readonly logged: string[];
+  /** Ends the tasks. */
+  readonly ending: AbortController;
   readonly attempt: (options?: Partial<HttpSinkOptions<number>>) => Driver;
 }
 
@@ -105,12 +107,14 @@ async function withReceiver(run: (world: World) => Promise<void>): Promise<void>
   const clock = new HastyClock();
   const fileSystem = new MemoryFileSystem();
   const logged: string[] = [];
+  const ending = new AbortController();
   const drivers: Driver[] = [];
   const attempt = (options: Partial<HttpSinkOptions<number>> = {}): Driver => {
     const counter = drivers.length + 1;
     const base = testEnvironment(fileSystem, counter);
     const logger = { log: (level: string, text: string) => void logged.push(`${level} ${text}`) };
-    const environment = { ...base, clock, logger } as unknown as TestEnvironment;
+    const { signal } = ending;
+    const environment = { ...base, clock, logger, signal } as unknown as TestEnvironment;
     const driver: Driver = new SinkDriver(
       httpSink<number>({ url, ...options }),
       environment,
@@ -120,7 +124,7 @@ async function withReceiver(run: (world: World) => Promise<void>): Promise<void>
     return driver;
   };
   try {
-    await run({ receiver, clock, fileSystem, logged, attempt });
+    await run({ receiver, clock, fileSystem, logged, ending, attempt });
   } finally {
     for (const driver of drivers) await driver.close();
     await receiver.close();
@@ -186,10 +190,27 @@ test('a receiver that stays away fails the commit as transient, and nothing is l
     receiver.answers = [503, 503, 503, 503, 503];
     await assert.rejects(driver.committer.commit(checkpoint.committables), {
       kind: 'transient',
-      message: /127\.0\.0\.1:\d+\/in took nothing for 700 ms: it answers 503/,
+      message:
+        /^httpSink has not got through for 700 ms: .*\d\/in takes nothing: it answers 503; a l/,
     });
     receiver.answers = [];
     await attempt().start(1, checkpoint);
+    assert.deepEqual(receiver.values, [1]);
+  });
+});
+
+test('a request on its way when the task ends is broken off, and not sent again', async () => {
+  await withReceiver(async ({ receiver, ending, attempt }) => {
+    const driver = attempt();
+    await driver.start();
+    receiver.answers = ['silent'];
+    const failed = assert.rejects(commitOf(driver, [1]), {
+      kind: 'transient',
+      message: /\/in takes nothing: the sink is closed/,
+    });
+    while (receiver.taken.length === 0) await settle();
+    ending.abort();
+    await failed;
     assert.deepEqual(receiver.values, [1]);
   });
 });

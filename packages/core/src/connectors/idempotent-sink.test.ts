@@ -130,12 +130,12 @@ test('a system that stays away fails the task as transient, naming the time', as
   put(writer, ['a', 1]);
   const failed = assert.rejects(barrier(writer), {
     kind: 'transient',
-    message: /table could not write a batch for 50 ms: lost before/,
+    message: /table has not got through for 50 ms: lost before .*; a larger retryForMs waits/,
   });
   await advance(clock, 50);
   await failed;
-  assert.throws(() => put(writer, ['b', 1]), /could not write/);
-  assert.throws(() => writer.isWritable, /could not write/);
+  assert.throws(() => put(writer, ['b', 1]), /has not got through/);
+  assert.throws(() => writer.isWritable, /has not got through/);
 });
 
 test('what a restart does not mend is not tried again', async () => {
@@ -188,4 +188,33 @@ test('closing writes nothing more', async () => {
   await writer.close();
   await advance(clock, 20);
   assert.equal(table.batches.length, 0);
+});
+
+test('closed while its system is away, it waits for nothing', async () => {
+  const table = new Table();
+  const { writer, clock } = start(table);
+  table.failures = Array.from({ length: 9 }, () => 'before' as const);
+  put(writer, ['a', 1]);
+  const failed = assert.rejects(barrier(writer), { message: 'lost before it was written' });
+  await advance(clock, 1000);
+  const tries = table.batches.length;
+  await writer.close();
+  await failed;
+  assert.equal(table.batches.length, tries);
+  assert.equal(clock.pendingCount(), 0);
+});
+
+test('closed while a batch is on its way, it waits for the outcome', async () => {
+  const table = new Table();
+  const written = Promise.withResolvers<void>();
+  table.hold = written.promise;
+  const { writer } = start(table, { batchSize: 1 });
+  put(writer, ['a', 1], ['b', 1]);
+  let isClosed = false;
+  const closed = writer.close().then(() => (isClosed = true));
+  await settle();
+  assert.equal(isClosed, false, 'it could arrive behind what another attempt writes');
+  written.resolve();
+  await closed;
+  assert.deepEqual([...table.rows.keys()], ['a']);
 });

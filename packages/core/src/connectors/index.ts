@@ -22,5 +22,7 @@ export { fileCheckpointCommitter } from './write-ahead-log/file-checkpoint-commi
 export type { LoggedResults } from './write-ahead-log/result-log.ts';
 export { IdempotentSink } from './idempotent-sink.ts';
 export type { BatchSettings, IdempotentOutput } from './idempotent-sink.ts';
+export { Retries } from './retries.ts';
+export type { RetriesOptions } from './retries.ts';
 export { httpSink } from './http-sink.ts';
 export type { HttpSinkOptions } from './http-sink.ts';

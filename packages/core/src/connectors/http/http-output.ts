@@ -9,10 +9,10 @@
  * - other answers: rejected, which no retry mends.
  */
 import type { ConnectorEnvironment } from '../../api/source.ts';
-import { sleep } from '../../base/clock.ts';
-import { WeirError } from '../../base/errors.ts';
+import { StorageUnavailableError, WeirError } from '../../base/errors.ts';
 import { makeDirectoryDurably, writeFileDurably } from '../../storage/durable-file.ts';
 import { joinPath } from '../../storage/paths.ts';
+import { Retries } from '../retries.ts';
 import type { WriteAheadLogOutput } from '../write-ahead-log-sink.ts';
 import { batchName } from '../write-ahead-log/checkpoint-committer.ts';
 import type { LoggedBatch } from '../write-ahead-log/checkpoint-committer.ts';
@@ -39,11 +39,19 @@ export class HttpOutput implements WriteAheadLogOutput<string> {
   readonly #environment: ConnectorEnvironment;
   readonly #options: HttpOutputOptions;
   readonly #client: HttpClient;
+  readonly #retries: Retries;
 
   constructor(environment: ConnectorEnvironment, options: HttpOutputOptions) {
     this.#environment = environment;
     this.#options = options;
     this.#client = new HttpClient(environment.clock, options.url, options.timeoutMs);
+    this.#retries = new Retries(environment, {
+      name: 'httpSink',
+      retryForMs: options.retryForMs,
+      firstDelayMs: RETRY_DELAY_MS,
+      maxDelayMs: RETRY_DELAY_MAX_MS,
+    });
+    this.#retries.cut.addEventListener('abort', () => this.#client.close(), { once: true });
   }
 
   async send(values: readonly string[], batch: LoggedBatch): Promise<void> {
@@ -57,28 +65,26 @@ export class HttpOutput implements WriteAheadLogOutput<string> {
   }
 
   close(): Promise<void> {
+    this.#retries.close();
     this.#client.close();
     return Promise.resolve();
   }
 
   /** `null`: taken; otherwise the answer that rejects it. */
-  async #sendOne(key: string, body: string): Promise<HttpAnswer | null> {
-    const { clock } = this.#environment;
-    const { method, headers, keyHeader, retryForMs } = this.#options;
-    const startedAt = clock.now();
-    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, RETRY_DELAY_MAX_MS)) {
-      const answer = await this.#client.request({
-        method,
-        headers: { ...headers, [keyHeader]: key },
-        body,
-      });
-      if (typeof answer !== 'string' && answer.status >= 200 && answer.status < 300) return null;
-      if (typeof answer !== 'string' && !isRetriable(answer.status)) return answer;
-      const waitMs = Math.max(delayMs, typeof answer === 'string' ? 0 : answer.retryAfterMs);
-      const triedMs = clock.now() - startedAt;
-      if (triedMs + waitMs > retryForMs) throw this.#unavailable(answer, triedMs);
-      await sleep(clock, waitMs, 'http-retry');
-    }
+  #sendOne(key: string, body: string): Promise<HttpAnswer | null> {
+    const { url, method, headers, keyHeader } = this.#options;
+    const request = { method, headers: { ...headers, [keyHeader]: key }, body };
+    return this.#retries.run(
+      async () => {
+        const answer = await this.#client.request(request);
+        if (typeof answer === 'string') throw new NotTaken(url, answer, 0);
+        const { status, retryAfterMs } = answer;
+        if (status >= 200 && status < 300) return null;
+        if (isRetriable(status)) throw new NotTaken(url, `it answers ${status}`, retryAfterMs);
+        return answer;
+      },
+      (error) => (error instanceof NotTaken ? error.retryAfterMs : 0),
+    );
   }
 
   async #rejected(key: string, lines: readonly string[], answer: HttpAnswer): Promise<void> {
@@ -106,15 +112,16 @@ export class HttpOutput implements WriteAheadLogOutput<string> {
     const message = `httpSink: ${lines.length} result(s) were rejected with ${answer.status}`;
     logger.log('warn', `${message} and are in ${joinPath(folder, name)}`, { key });
   }
+}
 
-  #unavailable(answer: HttpAnswer | string, triedMs: number): WeirError {
-    const { url } = this.#options;
-    const what = typeof answer === 'string' ? answer : `it answers ${answer.status}`;
-    return new WeirError(
-      'transient',
-      `httpSink: ${url.origin}${url.pathname} took nothing for ${Math.round(triedMs)} ms: ${what}`,
-      { code: 'SINK_UNAVAILABLE' },
-    );
+/** A request that may be taken when it is sent again. */
+class NotTaken extends StorageUnavailableError {
+  readonly retryAfterMs: number;
+
+  constructor(url: URL, reason: string, retryAfterMs: number) {
+    const message = `${url.origin}${url.pathname} takes nothing: ${reason}`;
+    super(message, { code: 'SINK_UNAVAILABLE' });
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

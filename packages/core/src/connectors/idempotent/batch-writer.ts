@@ -3,13 +3,9 @@
  * at a time. A failure that cannot be retried is kept and thrown by every later call.
  */
 import type { PreparedCommit, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
-import { sleep } from '../../base/clock.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { errorKind, isWeirError, messageOf, WeirError } from '../../base/errors.ts';
 import type { BatchSettings, IdempotentOutput } from '../idempotent-sink.ts';
-
-const RETRY_DELAY_MS = 50;
-const RETRY_DELAY_MAX_MS = 2000;
+import { Retries } from '../retries.ts';
 
 interface Batch<Write> {
   readonly writes: readonly Write[];
@@ -20,11 +16,10 @@ interface Batch<Write> {
 export class BatchWriter<T, Write> implements SinkWriter<T, never, never> {
   readonly #clock: Clock;
   readonly #output: IdempotentOutput<T, Write>;
-  readonly #name: string;
+  readonly #retries: Retries;
   readonly #batchSize: number;
   readonly #lingerMs: number;
   readonly #bufferRecords: number;
-  readonly #retryForMs: number;
   /** By key; by a running number where the output has no keys. */
   #filling = new Map<string | number, Write>();
   /** The first is being written. */
@@ -32,20 +27,19 @@ export class BatchWriter<T, Write> implements SinkWriter<T, never, never> {
   #queued = 0;
   #linger: Timer | null = null;
   #failure: { readonly error: unknown } | null = null;
-  #isClosed = false;
 
   constructor(
-    context: Pick<SinkWriterContext, 'clock'>,
+    context: Pick<SinkWriterContext, 'clock' | 'logger' | 'signal'>,
     output: IdempotentOutput<T, Write>,
     settings: BatchSettings & { readonly name: string },
   ) {
     this.#clock = context.clock;
     this.#output = output;
-    this.#name = settings.name;
+    const { name, retryForMs = 60_000 } = settings;
+    this.#retries = new Retries(context, { name, retryForMs });
     this.#batchSize = settings.batchSize ?? 1000;
     this.#lingerMs = settings.lingerMs ?? 5;
     this.#bufferRecords = settings.bufferRecords ?? 10 * this.#batchSize;
-    this.#retryForMs = settings.retryForMs ?? 60_000;
   }
 
   async open(): Promise<void> {
@@ -79,7 +73,7 @@ export class BatchWriter<T, Write> implements SinkWriter<T, never, never> {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#retries.close();
     this.#linger?.cancel();
     // What is on its way must have arrived before another attempt writes the same keys.
     this.#queue.splice(1);
@@ -118,7 +112,7 @@ export class BatchWriter<T, Write> implements SinkWriter<T, never, never> {
   async #writeQueue(): Promise<void> {
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       try {
-        await this.#writeWithRetries(next.writes);
+        await this.#retries.run(() => this.#output.writeBatch(next.writes));
         this.#queue.shift();
         this.#queued -= next.writes.length;
         next.settled.resolve();
@@ -127,28 +121,5 @@ export class BatchWriter<T, Write> implements SinkWriter<T, never, never> {
         for (const batch of this.#queue.splice(0)) batch.settled.resolve();
       }
     }
-  }
-
-  async #writeWithRetries(writes: readonly Write[]): Promise<void> {
-    const startedAt = this.#clock.now();
-    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, RETRY_DELAY_MAX_MS)) {
-      try {
-        await this.#output.writeBatch(writes);
-        return;
-      } catch (error) {
-        if (errorKind(error) !== 'transient' || this.#isClosed) throw error;
-        const triedMs = this.#clock.now() - startedAt;
-        if (triedMs + delayMs > this.#retryForMs) throw this.#givenUp(error, triedMs);
-        await sleep(this.#clock, delayMs, 'sink-retry');
-      }
-    }
-  }
-
-  #givenUp(error: unknown, triedMs: number): WeirError {
-    return new WeirError(
-      'transient',
-      `${this.#name} could not write a batch for ${Math.round(triedMs)} ms: ${messageOf(error)}`,
-      { code: 'SINK_UNAVAILABLE', cause: error, details: isWeirError(error) ? error.details : {} },
-    );
   }
 }
