@@ -39,8 +39,9 @@ export interface RedisSinkOptions<T> extends RedisConnectionOptions {
  * Writes results into Redis when their checkpoint is complete: exactly once, or with a `separate`
  * confirmation at least once. Until then the checkpoint holds them.
  *
- * Fails for good with `SINK_REFUSED` when a key holds another type, a right is missing, or the server
- * may remove keys; within the restart strategy with `SINK_UNAVAILABLE` when it is away or full.
+ * Fails for good with `SINK_REFUSED` when a key holds another type, a right is missing, or the
+ * server may remove keys; within the restart strategy with `SINK_UNAVAILABLE` when it is away or
+ * full.
  * Fails with `RECORD_MALFORMED` at a command that Redis would not take.
  * @throws ConfigurationError when an option is not allowed.
  */

@@ -49,8 +49,9 @@ export interface RedisUpsertSinkOptions<T> extends RedisConnectionOptions {
  * failure values may go back and run forward again; then they are right, if the operators before
  * the sink emit the same when records are replayed.
  *
- * Fails for good with `SINK_REFUSED` when a key holds another type, a right is missing, or the server
- * may remove keys; within the restart strategy with `SINK_UNAVAILABLE` when it is away or full.
+ * Fails for good with `SINK_REFUSED` when a key holds another type, a right is missing, or the
+ * server may remove keys; within the restart strategy with `SINK_UNAVAILABLE` when it is away or
+ * full.
  * Fails with `RECORD_MALFORMED` at a value that Redis does not take.
  * @throws ConfigurationError when an option is not allowed.
  */

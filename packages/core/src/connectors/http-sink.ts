@@ -58,8 +58,8 @@ export interface HttpSinkOptions<T> {
  * Sends results to a web address when their checkpoint is complete, at least once; exactly once if
  * `receiverDeduplicates`.
  *
- * Fails for good with `SINK_REFUSED` when the receiver rejects a request; within the restart strategy
- * with `SINK_UNAVAILABLE` when it is away, answers 5xx or takes too long.
+ * Fails for good with `SINK_REFUSED` when the receiver rejects a request; within the restart
+ * strategy with `SINK_UNAVAILABLE` when it is away, answers 5xx or takes too long.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function httpSink<T>(options: HttpSinkOptions<T>): WriteAheadLogSink<T, string> {

@@ -14,5 +14,8 @@ test('what is no address is a mistake of the command line, told without its pass
         return !error.message.includes('hidden');
       },
     );
-  assert.equal(new RestClient(new ManualClock(), 'https://me:hidden@host:81/path').address, 'host:81');
+  assert.equal(
+    new RestClient(new ManualClock(), 'https://me:hidden@host:81/path').address,
+    'host:81',
+  );
 });
