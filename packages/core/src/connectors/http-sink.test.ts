@@ -274,6 +274,20 @@ for (const receiverDeduplicates of [false, true])
     });
   });
 
+test('what was kept is sent in the same requests, whatever batchSize is by then', async () => {
+  await withReceiver(async ({ receiver, attempt }) => {
+    const first = attempt({ batchSize: 2 });
+    await first.start();
+    for (const value of [1, 2, 3, 4, 5]) first.write(value);
+    const checkpoint = await first.checkpoint(1);
+    await first.complete(checkpoint);
+    const sent = [...receiver.taken];
+    assert.equal(sent.length, 3);
+    await attempt({ batchSize: 3 }).start(1, checkpoint);
+    assert.deepEqual(receiver.taken.slice(sent.length), sent);
+  });
+});
+
 test('a record that has no text fails where it is written, not when it is sent', async () => {
   await withReceiver(async ({ attempt }) => {
     const driver = attempt();

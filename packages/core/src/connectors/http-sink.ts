@@ -11,7 +11,7 @@ import { checkPositive, checkWhole } from './check-options.ts';
 import type { Format } from './formats/format.ts';
 import { ndjson } from './formats/ndjson.ts';
 import { HttpOutput } from './http/http-output.ts';
-import type { HttpOutputOptions } from './http/http-output.ts';
+import type { HttpLine, HttpOutputOptions } from './http/http-output.ts';
 import { resolveUserPath } from './user-path.ts';
 import { WriteAheadLogSink } from './write-ahead-log-sink.ts';
 import type { WriteAheadLogTarget } from './write-ahead-log-sink.ts';
@@ -62,14 +62,15 @@ export interface HttpSinkOptions<T> {
  * strategy with `SINK_UNAVAILABLE` when it is away, answers 5xx or takes too long.
  * @throws ConfigurationError when an option is not allowed.
  */
-export function httpSink<T>(options: HttpSinkOptions<T>): WriteAheadLogSink<T, string> {
+export function httpSink<T>(options: HttpSinkOptions<T>): WriteAheadLogSink<T, HttpLine> {
   return new HttpSink(options);
 }
 
-class HttpSink<T> extends WriteAheadLogSink<T, string> {
+class HttpSink<T> extends WriteAheadLogSink<T, HttpLine> {
   readonly name: string;
   readonly confirmation: 'atomic' | 'separate';
   readonly #encode: (value: T) => string;
+  readonly #batchSize: number;
   readonly #output: HttpOutputOptions;
   readonly #confirmations: string | null;
 
@@ -89,6 +90,7 @@ class HttpSink<T> extends WriteAheadLogSink<T, string> {
     // The receiver keeps the key and the results in one step.
     this.confirmation = receiverDeduplicates ? 'atomic' : 'separate';
     this.#encode = (value) => format.createEncoder().encode(value);
+    this.#batchSize = options.batchSize ?? 500;
     this.#output = {
       url,
       method: options.method ?? 'POST',
@@ -97,7 +99,6 @@ class HttpSink<T> extends WriteAheadLogSink<T, string> {
         ...options.headers,
       },
       keyHeader: options.keyHeader ?? 'idempotency-key',
-      batchSize: options.batchSize ?? 500,
       timeoutMs: options.timeoutMs ?? 30_000,
       retryForMs: options.retryForMs ?? 60_000,
       deadLetterFolder:
@@ -109,11 +110,11 @@ class HttpSink<T> extends WriteAheadLogSink<T, string> {
       confirmations === undefined ? null : resolveUserPath(confirmations, 'httpSink confirmations');
   }
 
-  protected override toLogged(value: T): string {
-    return this.#encode(value);
+  protected override toLogged(value: T): HttpLine {
+    return { line: this.#encode(value), batchSize: this.#batchSize };
   }
 
-  protected override connect(context: CommitterContext): WriteAheadLogTarget<string> {
+  protected override connect(context: CommitterContext): WriteAheadLogTarget<HttpLine> {
     const folder = this.#confirmations;
     return {
       output: new HttpOutput(context, this.#output),

@@ -1,6 +1,7 @@
 /**
  * Sends the results of a batch in requests, one after another. The key of a request is made of the
- * batch and the place in it, so that whoever sends it again sends the same body under the same key.
+ * batch and the place in it, and how many results it holds was settled when they were kept, so that
+ * whoever sends it again sends the same body under the same key, also with another `batchSize`.
  *
  * - 2xx: taken.
  * - 408, 425, 429, 5xx, a broken connection, no answer in time: sent again with growing delays, as
@@ -24,18 +25,23 @@ export interface HttpOutputOptions {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly keyHeader: string;
-  readonly batchSize: number;
   readonly timeoutMs: number;
   readonly retryForMs: number;
   /** `null`: a rejected request ends the job. */
   readonly deadLetterFolder: string | null;
 }
 
+/** A result, and how many go into a request: as it was when the result was kept. */
+export interface HttpLine {
+  readonly line: string;
+  readonly batchSize: number;
+}
+
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MAX_MS = 5000;
 const EXCERPT_LENGTH = 200;
 
-export class HttpOutput implements WriteAheadLogOutput<string> {
+export class HttpOutput implements WriteAheadLogOutput<HttpLine> {
   readonly #environment: ConnectorEnvironment;
   readonly #options: HttpOutputOptions;
   readonly #client: HttpClient;
@@ -54,10 +60,10 @@ export class HttpOutput implements WriteAheadLogOutput<string> {
     this.#retries.cut.addEventListener('abort', () => this.#client.close(), { once: true });
   }
 
-  async send(values: readonly string[], batch: LoggedBatch): Promise<void> {
-    const { batchSize } = this.#options;
+  async send(values: readonly HttpLine[], batch: LoggedBatch): Promise<void> {
+    const batchSize = values[0]?.batchSize ?? 1;
     for (let from = 0; from < values.length; from += batchSize) {
-      const lines = values.slice(from, from + batchSize);
+      const lines = values.slice(from, from + batchSize).map(({ line }) => line);
       const key = `${batch.jobId.slice(0, 12)}-${batchName(batch)}-${from / batchSize}`;
       const answer = await this.#sendOne(key, `${lines.join('\n')}\n`);
       if (answer !== null) await this.#rejected(key, lines, answer);
