@@ -1,7 +1,7 @@
 /** `weir tx` on a job that was killed between PREPARE and COMMIT PREPARED. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -121,6 +121,63 @@ postgresTest(
       const gidsLeft = await server.psql(`select gid ${left}`);
       for (const gid of gidsLeft.split('\n').filter((it) => it !== ''))
         await server.psql(`rollback prepared '${gid}'`);
+    }
+  },
+);
+
+postgresTest(
+  'weir tx knows what the snapshot promises that the next start goes on from',
+  async (server) => {
+    const proxy = sharedProxy();
+    const folder = mkdtempSync(join(tmpdir(), 'weir-tx-'));
+    const table = fresh('numbers');
+    await server.psql(`create table ${table} (id bigint)`);
+    const words = ['tx.ts', '--database', server.urlAt(proxy.port), '--table', table];
+    let held = 0;
+    proxy.verdict = (sql) => {
+      if (!sql.startsWith('commit prepared')) return 'forward';
+      held++;
+      return 'hold';
+    };
+    /** Killed when a checkpoint is complete and nothing of it is committed. */
+    const runAndKill = async (options: readonly string[]): Promise<void> => {
+      const [before, args] = [held, [...options, ...words]];
+      const weir = startWeir({ args, cwd: folder, dataDirectory: folder, show: false });
+      while (held === before) {
+        if (weir.child.exitCode !== null) assert.fail((await weir.ended).output);
+        await sleep(10);
+      }
+      await kill9(weir);
+    };
+    const statusOf = async (): Promise<readonly string[]> => {
+      const { stdout, stderr } = await weirTx(['list', '--json', ...words], folder);
+      assert.equal(stderr, '');
+      const listed = JSON.parse(stdout) as Listed[];
+      return listed.filter((it) => it.isPromised).map(({ status }) => status);
+    };
+    try {
+      symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+      writeFileSync(join(folder, 'tx.ts'), JOB);
+      await runAndKill([]);
+      const [checkpoint = ''] = globSync(join(folder, 'checkpoints/*/chk-*')).toSorted().slice(-1);
+
+      // As if it had been killed between publishing the checkpoint and writing that down.
+      const [newest = ''] = globSync(join(folder, 'jobs/*/*.record')).toSorted().slice(-1);
+      const record = readFileSync(newest);
+      rmSync(newest);
+      assert.deepEqual(await statusOf(), ['pending'], 'of a checkpoint that nobody wrote down');
+      writeFileSync(newest, record);
+
+      await runAndKill(['-s', checkpoint]);
+      assert.deepEqual(await statusOf(), ['pending'], 'of the snapshot that a run began from');
+      const aborted = await weirTx(['abort', ...words], folder);
+      assert.match(aborted.stdout, /0 transaction\(s\) aborted/);
+      proxy.verdict = () => 'forward';
+      const committed = await weirTx(['commit', ...words], folder);
+      assert.match(committed.stdout, /1 transaction\(s\) committed/);
+      assert.deepEqual(await statusOf(), ['committed']);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
   },
 );

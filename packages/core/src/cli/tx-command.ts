@@ -2,6 +2,7 @@
  * `weir tx`: the transactions of a job that is down. Loads the job for its sinks, reads the newest
  * checkpoint for what it promises, and asks the outer systems for the rest.
  */
+import { snapshotToResume } from '../jobmanager/find-snapshots.ts';
 import { PendingTransactions } from '../jobmanager/pending-transactions.ts';
 import type { PendingTransaction } from '../jobmanager/pending-transactions.ts';
 import { prepareJob } from '../jobmanager/prepare-run.ts';
@@ -12,7 +13,6 @@ import { seededRandom } from '../base/random.ts';
 import { silentLogger } from '../base/logger.ts';
 import { JobStore } from '../storage/job-store.ts';
 import type { JobRecord } from '../storage/job-store.ts';
-import { loadSnapshot } from '../storage/locate-snapshot.ts';
 import { joinPath } from '../storage/paths.ts';
 import { TX } from './commands.ts';
 import { dataDirectoryOf, readConfiguration } from './configuration-layers.ts';
@@ -65,7 +65,7 @@ async function openJob(
   const prepared = prepareJob(job, inputs);
   const { jobName } = prepared.jobGraph;
   const jobId = (options.value('--job-id') as JobId | null) ?? jobIdOf(jobName);
-  const { fileSystem, clock } = environment;
+  const { fileSystem, clock, workingDirectory } = environment;
   const io = { fileSystem, clock, random: seededRandom(clock.wallTime()), logger: silentLogger };
   const dataDirectory = dataDirectoryOf(configuration, environment);
   const seen = await new JobStore(io, dataDirectory).open(jobId).read();
@@ -76,15 +76,15 @@ async function openJob(
       { code: 'ARGUMENT_INVALID' },
     );
   await refuseRunning(seen.record, joinPath(dataDirectory, 'jobs', jobId), environment);
-  const newest = seen.record.completed.at(-1);
-  const snapshot = newest === undefined ? null : await loadSnapshot(io, newest.directory);
+  const place = { configuration: prepared.configuration, dataDirectory, jobId };
+  const snapshot = await snapshotToResume({ ...io, workingDirectory }, place, seen.record);
   const transactions = await PendingTransactions.open({
     environment: io,
     prepared,
     jobId,
     snapshot,
   });
-  return { transactions, jobName, checkpointId: newest?.checkpointId ?? null };
+  return { transactions, jobName, checkpointId: snapshot?.metadata.checkpointId ?? null };
 }
 
 async function refuseRunning(

@@ -4,19 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Configuration } from '../base/configuration.ts';
 import { formatDuration } from '../base/duration.ts';
-import {
-  ConfigurationError,
-  isWeirError,
-  JobSubmissionError,
-  messageOf,
-  StateCorruptionError,
-} from '../base/errors.ts';
-import type { FileSystem } from '../base/file-system.ts';
+import { isWeirError, JobSubmissionError, messageOf } from '../base/errors.ts';
 import type { JobId } from '../base/ids.ts';
-import type { Random } from '../base/random.ts';
 import type { CompletedCheckpoint } from '../protocol/checkpoint/completed-checkpoint-store.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import { slotLayoutOf } from '../protocol/slots/slot-layout.ts';
@@ -25,18 +15,15 @@ import type {
   CleanUpOptions,
   ScannedSnapshot,
 } from '../storage/checkpoint-storage.ts';
-import { FileCheckpointStorage } from '../storage/file-checkpoint-storage.ts';
 import type { JobLog, JobLogEntry, JobOwner, JobRecord } from '../storage/job-store.ts';
 import { JobStore } from '../storage/job-store.ts';
-import { locateSnapshot } from '../storage/locate-snapshot.ts';
 import { removeUnfinishedSavepoints } from '../storage/unfinished-savepoints.ts';
-import { MemoryCheckpointStorage } from '../storage/memory-checkpoint-storage.ts';
-import { joinPath, parentPath, parseUserPath, userPathAdvice } from '../storage/paths.ts';
+import { joinPath, parentPath } from '../storage/paths.ts';
 import { retryTransient } from '../storage/retry.ts';
 import type { StoredSnapshot } from '../storage/stored-snapshot.ts';
-import { readStoredSnapshot } from '../storage/stored-snapshot.ts';
-import { verifySnapshotDeep } from '../storage/verify-snapshot.ts';
 import { wouldRepeat } from '../graph/guarantee-planner.ts';
+import { createStorage, loadSnapshot, scan } from './find-snapshots.ts';
+import type { SnapshotIo } from './find-snapshots.ts';
 import { fitToJob } from './fit-to-job.ts';
 import { guaranteeSettings } from './guarantee-settings.ts';
 import { claimedSnapshot, initialRestore } from './initial-restore.ts';
@@ -58,13 +45,8 @@ export interface Ownership {
   holdLease(jobDirectory: string): () => void;
 }
 
-export interface RunStateOptions {
-  readonly clock: Clock;
-  readonly fileSystem: FileSystem;
-  readonly random: Random;
+export interface RunStateOptions extends SnapshotIo {
   readonly ownership: Ownership;
-  /** Where relative paths of the user begin. */
-  readonly workingDirectory: string;
   readonly arguments: readonly string[];
   /** `null`: derived from the job's name. */
   readonly jobId: JobId | null;
@@ -123,15 +105,12 @@ export async function openRunState(
   // Another process may take the lead between look and claim: then what it did counts.
   for (;;) {
     const seen = await log.read();
-    const recorded = seen?.record.completed ?? [];
     const runningOwner =
       seen === null || seen.record.ended !== null
         ? null
         : await ownership.livingOwner(seen.record.owner, jobDirectory);
     // A run that lives removes checkpoints under the hands of whoever looks at them.
-    const takenBack = seen?.record.takenBack ?? [];
-    const found = runningOwner === null ? await scan(options, storage, recorded) : [];
-    const scanned = found.filter(({ checkpointId }) => !takenBack.includes(checkpointId));
+    const scanned = runningOwner === null ? await scan(options, storage, seen?.record ?? null) : [];
     const decision = decideStart({
       jobId,
       record: seen?.record ?? null,
@@ -278,91 +257,6 @@ async function openVolatile(options: RunStateOptions, prepared: PreparedJob): Pr
   };
 }
 
-interface StoragePlace {
-  readonly configuration: Configuration;
-  /** `null`: checkpoints are in memory, unless a directory is configured. */
-  readonly dataDirectory: string | null;
-  readonly jobId: JobId;
-}
-
-function createStorage(
-  options: RunStateOptions,
-  { configuration, dataDirectory, jobId }: StoragePlace,
-): CheckpointStorage {
-  const kind = configuration.get('execution.checkpointing.storage');
-  const configured = configuration.get('execution.checkpointing.dir');
-  const isInMemory = kind === null && configured === null && dataDirectory === null;
-  if (kind === 'jobmanager' || isInMemory) return new MemoryCheckpointStorage(options, jobId);
-  if (configured === null && dataDirectory === null)
-    throw new ConfigurationError(
-      'execution.checkpointing.storage: filesystem needs a folder: set ' +
-        'execution.checkpointing.dir, or give the run a data directory',
-    );
-  const directory =
-    configured !== null
-      ? parseUserPath(configured, options.workingDirectory)
-      : joinPath(dataDirectory ?? '', 'checkpoints');
-  if (directory === null)
-    throw new ConfigurationError(
-      `execution.checkpointing.dir: ${configured} is not a path that Weir can write to: ` +
-        userPathAdvice(configured ?? ''),
-    );
-  return new FileCheckpointStorage(options, {
-    directory,
-    jobId,
-    createSubdirectory: configuration.get('execution.checkpointing.create-subdir'),
-  });
-}
-
-/** Checkpoints of the job's folder, and those snapshots elsewhere that its record names. */
-async function scan(
-  options: RunStateOptions,
-  storage: CheckpointStorage,
-  recorded: readonly CompletedCheckpoint[],
-): Promise<readonly ScannedSnapshot[]> {
-  const scanned = [...(await storage.scan())];
-  for (const { checkpointId, directory, kind } of recorded) {
-    const index = scanned.findIndex((it) => it.checkpointId === checkpointId);
-    if (scanned[index]?.directory === directory) continue;
-    const found = await scanElsewhere(options, { checkpointId, directory, kind });
-    if (found === null) continue;
-    // A claimed snapshot may share its id with a checkpoint of a run that was given up.
-    if (index >= 0) scanned[index] = found;
-    else scanned.push(found);
-  }
-  scanned.sort((a, b) => a.checkpointId - b.checkpointId);
-  for (;;) {
-    const index = scanned.findLastIndex((snapshot) => snapshot.status === 'valid');
-    const newest = scanned[index];
-    if (newest === undefined) return scanned;
-    // The one that would be used is read whole, so that damage shows before anything is started.
-    const [damage] = await verifySnapshotDeep(options, await storage.load(newest.directory));
-    if (damage === undefined) return scanned;
-    const { checkpointId, directory } = newest;
-    scanned[index] = { status: 'damaged', checkpointId, directory, reason: damage.message };
-  }
-}
-
-/** A savepoint that stopped the run, or a snapshot that it claimed. */
-async function scanElsewhere(
-  options: RunStateOptions,
-  {
-    checkpointId,
-    directory,
-    kind,
-  }: Pick<CompletedCheckpoint, 'checkpointId' | 'directory' | 'kind'>,
-): Promise<ScannedSnapshot | null> {
-  try {
-    const stored = await readStoredSnapshot(options, directory);
-    if (stored === null) return null;
-    const { completedAt } = stored;
-    return { status: 'valid', checkpointId, directory, kind, completedAt };
-  } catch (error) {
-    if (!(error instanceof StateCorruptionError)) throw error;
-    return { status: 'damaged', checkpointId, directory, reason: messageOf(error) };
-  }
-}
-
 async function restoredSnapshot(
   { options, storage }: Opened,
   decision: Seen['decision'],
@@ -386,13 +280,6 @@ async function restoredSnapshot(
       { code: 'JOB_STATE_UNPROVEN', cause: error },
     );
   }
-}
-
-async function loadSnapshot(options: RunStateOptions, path: string): Promise<StoredSnapshot> {
-  const snapshot = await locateSnapshot(options, path, options.workingDirectory);
-  const [damage] = await verifySnapshotDeep(options, snapshot);
-  if (damage !== undefined) throw damage;
-  return snapshot;
 }
 
 /** Completed checkpoints of the run that goes on, up to the one it goes on from. */
