@@ -15,6 +15,8 @@ export interface SinkOuterFacts {
   readonly warnings?: readonly string[];
   /** What the sink uses up of its outer system, which other sinks of the job may use as well. */
   readonly shares?: readonly OuterShare[];
+  /** Why the sink will not start: everything that is wrong, each with where and what to change. */
+  readonly refusals?: readonly string[];
 }
 
 /**
@@ -74,8 +76,8 @@ export interface SinkGuaranteeFacts {
   readonly isVolatile?: boolean;
   /**
    * Asks the outer system, before a run and for `weir explain`. One try: a system that does not
-   * answer is left to the writers. Rejects with an error of kind `user` where it will refuse what
-   * the sink is set to.
+   * answer is left to the writers. Where it will refuse what the sink is set to, the answer holds
+   * `refusals`; or it rejects with an error of kind `user`, if there is nothing else to say.
    */
   askOuterSystem?(
     environment: ConnectorEnvironment,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { SinkOuterFacts } from '../api/guarantee-facts.ts';
 import { job } from '../api/job.ts';
 import type { Sink } from '../api/sink.ts';
-import { WeirError } from '../base/errors.ts';
+import { StorageUnavailableError, WeirError } from '../base/errors.ts';
 import type { LoadedJob } from './run-contract.ts';
 import { TestEnvironment } from './test-environment.ts';
 
@@ -56,18 +56,25 @@ test('explain needs a job', async () => {
   assert.match(environment.error.text, /name the job/);
 });
 
-function environmentWithSinks(level: 'at-least-once' | 'exactly-once'): TestEnvironment {
-  const sinkThat = (name: string, askOuterSystem: () => Promise<SinkOuterFacts>) =>
-    ({ name, write: 'plain', createWriter: () => null, askOuterSystem }) as unknown as Sink<number>;
+type Ask = () => Promise<SinkOuterFacts>;
+
+const REFUSES: Ask = async () => {
+  throw new WeirError('user', 'too few slots', { code: 'SINK_UNAVAILABLE' });
+};
+const WARNS: Ask = async () => ({ warnings: ['keeps no file'] });
+
+function environmentWithSinks(
+  asks: Readonly<Record<string, Ask>>,
+  level: 'at-least-once' | 'exactly-once' = 'at-least-once',
+): TestEnvironment {
   const environment = new TestEnvironment();
   const sinks = job('sinks', (env) => {
     env.enableCheckpointing('1s').requireGuarantee(level);
     const numbers = env.fromCollection([1], { uid: 'numbers' });
-    const refuse = async (): Promise<never> => {
-      throw new WeirError('user', 'too few slots', { code: 'SINK_UNAVAILABLE' });
-    };
-    if (level === 'at-least-once') numbers.sinkTo(sinkThat('rows', refuse)).uid('rows');
-    numbers.sinkTo(sinkThat('lists', async () => ({ warnings: ['keeps no file'] }))).uid('lists');
+    for (const [name, askOuterSystem] of Object.entries(asks)) {
+      const sink = { name, write: 'plain', createWriter: () => null, askOuterSystem };
+      numbers.sinkTo(sink as unknown as Sink<number>).uid(name);
+    }
   });
   environment.load = async (): Promise<LoadedJob> => ({
     job: sinks,
@@ -78,23 +85,49 @@ function environmentWithSinks(level: 'at-least-once' | 'exactly-once'): TestEnvi
 }
 
 test('what an outer system refuses ends explain as it ends the run, after the plan', async () => {
-  const environment = environmentWithSinks('at-least-once');
+  const environment = environmentWithSinks({ rows: REFUSES, lists: WARNS });
   assert.equal(await environment.weir('explain', 'sinks.ts'), 2);
-  assert.match(environment.out.text, /required: at-least-once ✗\n.*refused ✗ too few slots/);
-  assert.match(environment.error.text, /\[SINK_UNAVAILABLE\]: too few slots/);
+  assert.match(
+    environment.out.text,
+    /required: at-least-once ✗\n.*refused ✗ sink rows: too few slots/,
+  );
+  assert.match(environment.error.text, /\[SINK_UNAVAILABLE\]: sink rows: too few slots/);
   assert.match(environment.error.text, /lists: keeps no file/, 'the other is heard as well');
 });
 
+test('all that outer systems refuse is told, not the first alone', async () => {
+  const lists: Ask = async () => ({ refusals: ['no table', 'no right'] });
+  const environment = environmentWithSinks({ rows: REFUSES, lists });
+  assert.equal(await environment.weir('explain', 'sinks.ts'), 2);
+  const reasons = ['sink rows: too few slots', 'sink lists: no table', 'sink lists: no right'];
+  assert.match(
+    environment.error.text,
+    new RegExp(`for 3 reasons:${reasons.map((it) => `\\n\\s+- ${it}`).join('')}\n`),
+  );
+});
+
+test('an outer system that is away is told of, and is no reason to fail', async () => {
+  const away: Ask = async () =>
+    Promise.reject(new StorageUnavailableError('nothing listens at here:1'));
+  const environment = environmentWithSinks({ lists: away });
+  assert.equal(await environment.weir('explain', 'sinks.ts'), 0);
+  assert.match(
+    environment.error.text,
+    /sink lists could not be asked whether it fits: nothing listens at here:1; a run looks again/,
+  );
+  assert.doesNotMatch(environment.out.text, /refused/);
+});
+
 test('explain --json names what is refused', async () => {
-  const environment = environmentWithSinks('at-least-once');
+  const environment = environmentWithSinks({ rows: REFUSES, lists: WARNS });
   assert.equal(await environment.weir('explain', '--json', 'sinks.ts'), 2);
   const facts = JSON.parse(environment.out.text) as { refusals: string[]; warnings: string[] };
-  assert.deepEqual(facts.refusals, ['too few slots']);
+  assert.deepEqual(facts.refusals, ['sink rows: too few slots']);
   assert.deepEqual(facts.warnings, ['lists: keeps no file']);
 });
 
 test('a guarantee weaker than required ends explain as it ends the run', async () => {
-  const environment = environmentWithSinks('exactly-once');
+  const environment = environmentWithSinks({ lists: WARNS }, 'exactly-once');
   assert.equal(await environment.weir('explain', 'sinks.ts'), 2);
   assert.match(environment.out.text, /required: exactly-once ✗/);
   assert.match(environment.error.text, /exactly-once is required/);

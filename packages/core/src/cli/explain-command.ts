@@ -19,7 +19,7 @@ import {
 } from '../graph/explain-guarantee.ts';
 import { planGuarantees } from '../graph/guarantee-planner.ts';
 import { guaranteeSettings } from '../jobmanager/guarantee-settings.ts';
-import { outerAnswers } from '../jobmanager/outer-facts.ts';
+import { outerAnswers, throwRefusals } from '../jobmanager/outer-facts.ts';
 import type { OuterAnswers } from '../jobmanager/outer-facts.ts';
 import { readConfiguration } from './configuration-layers.ts';
 import type { Environment } from './environment.ts';
@@ -56,7 +56,12 @@ export async function explainCommand(
     { ...guaranteeSettings(settings), defaultParallelism },
     asked.facts,
   );
-  const warnings = [...warningsOf(built), ...compiled.warnings, ...guaranteeWarnings(guarantees)];
+  const warnings = [
+    ...warningsOf(built),
+    ...compiled.warnings,
+    ...asked.unanswered,
+    ...guaranteeWarnings(guarantees),
+  ];
   const refusals = asked.refusals.map(messageOf);
   const { terminal } = environment;
   if (options.has('--json')) {
@@ -72,7 +77,7 @@ export async function explainCommand(
     terminal.print(['', ...explainGuarantees(guarantees, refusals)].join('\n'));
     for (const warning of warnings) terminal.warn(`Warning: ${warning}`);
   }
-  if (asked.refusals.length > 0) throw asked.refusals[0];
+  throwRefusals(asked.refusals);
   checkRequiredGuarantee(guarantees);
   return EXIT_OK;
 }

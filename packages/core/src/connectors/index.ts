@@ -24,5 +24,7 @@ export { IdempotentSink } from './idempotent-sink.ts';
 export type { BatchSettings, IdempotentOutput } from './idempotent-sink.ts';
 export { Retries } from './retries.ts';
 export type { RetriesOptions } from './retries.ts';
+export { connectionTrouble } from './connection-trouble.ts';
+export type { ConnectionTrouble } from './connection-trouble.ts';
 export { httpSink } from './http-sink.ts';
 export type { HttpSinkOptions } from './http-sink.ts';

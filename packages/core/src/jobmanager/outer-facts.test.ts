@@ -14,7 +14,7 @@ import { seededRandom } from '../base/random.ts';
 import { streamGraphOf } from '../graph/stream-graph-fixture.ts';
 import type { NodeFixture } from '../graph/stream-graph-fixture.ts';
 import { MemoryFileSystem } from '../storage/memory-file-system.ts';
-import { askOuterSystems } from './outer-facts.ts';
+import { askOuterSystems, outerAnswers } from './outer-facts.ts';
 
 type AskSource = NonNullable<SourceGuaranteeFacts['askOuterSystem']>;
 type AskSink = NonNullable<SinkGuaranteeFacts['askOuterSystem']>;
@@ -61,7 +61,36 @@ test('a system that is away is left to the run; one that refuses ends the start'
   const refuses: AskSink = async () =>
     Promise.reject(new WeirError('user', 'above the maximum', { code: 'SINK_UNAVAILABLE' }));
   const asking = askOuterSystems(graphOf(away, refuses), environment, 1);
-  await assert.rejects(asking, /above the maximum/);
+  await assert.rejects(asking, /^WeirError: sink out: above the maximum$/);
+});
+
+test('everything that is refused is told at once, by source and sink', async () => {
+  const older: AskSource = async () =>
+    Promise.reject(new WeirError('user', 'too old', { code: 'SOURCE_UNAVAILABLE' }));
+  const misfit: AskSink = async () => ({ refusals: ['no table', 'no column'] });
+  const asking = askOuterSystems(graphOf(older, misfit), environmentOn(new ManualClock()), 1);
+  await assert.rejects(asking, {
+    kind: 'user',
+    message:
+      'the job cannot start, for 3 reasons:\n  - source orders: too old\n' +
+      '  - sink out: no table\n  - sink out: no column',
+  });
+});
+
+test('who could not be asked is named, with the reason', async () => {
+  const clock = new ManualClock();
+  const away: AskSource = async () => Promise.reject(new StorageUnavailableError('away'));
+  const silent: AskSink = () => new Promise(() => undefined);
+  const asking = outerAnswers(graphOf(away, silent), environmentOn(clock), 1);
+  await Promise.resolve();
+  clock.advance(3000);
+  const { unanswered, refusals } = await asking;
+  assert.deepEqual(refusals, []);
+  assert.deepEqual(unanswered, [
+    'source orders could not be asked whether it fits: away; a run looks again when it starts',
+    'sink out could not be asked whether it fits: no answer within 3 s; a run looks again when ' +
+      'it starts',
+  ]);
 });
 
 test('a system that does not answer is not waited for; what comes later is dropped', async () => {

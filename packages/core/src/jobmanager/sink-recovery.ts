@@ -9,6 +9,7 @@ import type { ConnectorEnvironment } from '../api/source.ts';
 import type { Attempt, ExecutionRef, JobId, OperatorId, SubtaskKey } from '../base/ids.ts';
 import { assert } from '../base/assert.ts';
 import { isSameAttempt, subtaskKey } from '../base/ids.ts';
+import { named } from '../base/name-error.ts';
 import type { JobGraph } from '../protocol/job-graph.ts';
 import type { TaskRestore } from '../protocol/messages.ts';
 import type { OperatorListState } from '../api/state.ts';
@@ -33,7 +34,7 @@ export async function recoverSinks(
   executions: readonly ExecutionRef[],
   restores: ReadonlyMap<SubtaskKey, TaskRestore>,
 ): Promise<void> {
-  for (const { vertexId, operatorId, sink, parallelism } of sinksOf(options)) {
+  for (const { vertexId, operatorId, sink, parallelism, uid } of sinksOf(options)) {
     const mine = executions.filter((execution) => execution.vertexId === vertexId);
     if (mine.length === 0 || sink.createCommitter === undefined) continue;
     const { environment, jobId } = options;
@@ -51,6 +52,8 @@ export async function recoverSinks(
         subtasks: mine.length === parallelism ? 'all' : mine.map((execution) => execution.subtask),
         allowOlder: options.allowOlder,
       });
+    } catch (error) {
+      throw named(`sink ${uid ?? sink.name}`, error);
     } finally {
       await committer.close();
     }

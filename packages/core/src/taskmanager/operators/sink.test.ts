@@ -230,6 +230,26 @@ test('a writer that never becomes writable again fails the task', async () => {
   assert.match(String(fixture.failures[0]), /disk full/);
 });
 
+test('what a sink says is told with its name in the job, and keeps its kind', async () => {
+  const { sink, operator, fixture } = await opened();
+  const name = `sink ${operator.describe()}: `;
+  const away = new StorageUnavailableError('no room', {
+    code: 'SINK_UNAVAILABLE',
+    details: { a: 1 },
+  });
+  sink.isWritable = false;
+  assert.equal(operator.isWritable, false);
+  sink.writable.reject(away);
+  await settle();
+  const { message, kind, code, details } = fixture.failures[0] as StorageUnavailableError;
+  assert.deepEqual(
+    { message, kind, code, details },
+    { message: `${name}no room`, kind: 'transient', code: 'SINK_UNAVAILABLE', details: { a: 1 } },
+  );
+  sink.durable = Promise.reject(away);
+  await assert.rejects(operator.prepareSnapshot(1, false), { message: `${name}no room` });
+});
+
 test('what the restored snapshot promised is not committed by the writer again', async () => {
   const fixture = operatorFixture();
   const sink = new TestSink();

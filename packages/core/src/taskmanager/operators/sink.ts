@@ -7,6 +7,7 @@
  */
 import type { Committer, PreparedCommit, Sink, SinkWriter } from '../../api/sink.ts';
 import { errorKind, isWeirError, messageOf, WeirError } from '../../base/errors.ts';
+import { named } from '../../base/name-error.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { OperatorListState } from '../../api/state.ts';
@@ -55,8 +56,8 @@ export class SinkOperator extends StreamOperator {
       random: context.random,
       fileSystem: context.fileSystem,
       logger: context.logger,
-      jobId: context.jobId,
       signal: context.signal,
+      jobId: context.jobId,
       operatorId: context.operator.operatorId,
     };
     try {
@@ -102,7 +103,11 @@ export class SinkOperator extends StreamOperator {
   /** Whether another element may be handed over; if not, the task is woken when it may. */
   get isWritable(): boolean {
     const writer = this.#opened();
-    if (writer.isWritable) return true;
+    try {
+      if (writer.isWritable) return true;
+    } catch (error) {
+      throw this.failure(error, 'write');
+    }
     if (!this.#waiting) {
       this.#waiting = true;
       writer.whenWritable().then(
@@ -134,12 +139,7 @@ export class SinkOperator extends StreamOperator {
     this.#committables.update(this.#pending.flatMap((pending) => pending.committables));
     // The snapshot promises what earlier ones prepared too, and those may not be durable yet.
     const durables = [...this.#pending.map(({ durable }) => durable), prepared.durable];
-    return Promise.all(durables).then(
-      () => undefined,
-      (error: unknown) => {
-        throw this.failure(error, 'prepareCommit');
-      },
-    );
+    return Promise.all(durables).then(() => undefined);
   }
 
   override notifyCheckpointComplete(checkpointId: number): Promise<void> {
@@ -177,11 +177,14 @@ export class SinkOperator extends StreamOperator {
   ): PreparedCommit<unknown, unknown> {
     try {
       const prepared = this.#opened().prepareCommit(options);
-      const { committables, durable } = prepared;
+      const { committables } = prepared;
+      const durable = prepared.durable.catch((error: unknown) => {
+        throw this.failure(error, 'prepareCommit');
+      });
       durable.catch(() => undefined);
       if (committables.length > 0)
         this.#pending.push({ checkpointId: committedWith, committables, durable });
-      return prepared;
+      return { ...prepared, durable };
     } catch (error) {
       throw this.failure(error, 'prepareCommit');
     }
@@ -212,6 +215,13 @@ export class SinkOperator extends StreamOperator {
         await sleep(this.context.clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
       }
     }
+  }
+
+  /** What the sink says is told with its name in the job, which it does not know itself. */
+  override failure(error: unknown, method: string): unknown {
+    // Those of the engine name the operator already.
+    if (!isWeirError(error) || 'operator' in error.details) return super.failure(error, method);
+    return named(`sink ${this.describe()}`, error);
   }
 
   /** The kind stays: what a retry cannot cure should not be retried by restarts for ever. */
