@@ -410,6 +410,22 @@ test('the same record failing three times ends the job, naming it [R107]', () =>
   assert.equal(error?.details['position'], 'orders.csv at byte 17');
 });
 
+test('failures of other records in between are told, since they were restarts as well', () => {
+  const fixture = new Fixture(oneRegion());
+  fixture.run();
+  for (const [i, position] of ['a', 'b', 'a', 'b', 'a'].entries()) {
+    if (i > 0) fixture.restart();
+    const error = new UserFunctionError('no number', { details: { position } });
+    fixture.report('b0', 'FAILED', toErrorInfo(error));
+  }
+  fixture.endCancelled();
+  const { error } = fixture.last('jobStatusChanged');
+  assert.match(
+    error?.message ?? '',
+    /same record failed 3 times, of 5 failures of the job, at a: correct the function/,
+  );
+});
+
 test('a final failure ends the job whatever the strategy says', () => {
   const fixture = new Fixture(oneRegion());
   fixture.run();

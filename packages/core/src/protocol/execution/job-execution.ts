@@ -246,7 +246,7 @@ export class JobExecution {
     if (FINAL_KINDS.has(error.kind)) return this.#failFinally(error);
     const round = this.#pendingRestart === null ? this.#restarts + 1 : this.#restarts;
     const poison = this.#poisonDetector.failed(error, round, moment.now);
-    if (poison !== null) return this.#failFinally(poisonError(poison, error));
+    if (poison !== null) return this.#failFinally(poisonError({ ...poison, round }, error));
     let delayMs: number | null = null;
     if (this.#pendingRestart === null) {
       const decision = this.#restartStrategy.failed(moment.now, moment.draw);
@@ -377,12 +377,17 @@ function noRestartError(reason: string, error: ErrorInfo): ErrorInfo {
   return jobFailed(`the job is not restarted, since ${reason}: ${error.message}`, error);
 }
 
-function poisonError({ position, failures }: Poison, error: ErrorInfo): ErrorInfo {
+/** `round`: failures of the job so far, others among them. */
+function poisonError(
+  { position, failures, round }: Poison & { readonly round: number },
+  error: ErrorInfo,
+): ErrorInfo {
+  const times = `${failures} times${round > failures ? `, of ${round} failures of the job` : ''}`;
   const message =
     position === null
-      ? `the job failed ${failures} times for the same cause, which a restart does not cure: ` +
+      ? `the job failed ${times} for the same cause, which a restart does not cure: ` +
         `correct it, then resume: ${error.message}`
-      : `the same record failed ${failures} times, at ${position}: correct the function or the ` +
+      : `the same record failed ${times}, at ${position}: correct the function or the ` +
         `record, or let bad records be skipped or set aside, then resume: ${error.message}`;
   return jobFailed(message, error);
 }
