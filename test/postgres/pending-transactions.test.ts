@@ -132,7 +132,8 @@ postgresTest(
     const folder = mkdtempSync(join(tmpdir(), 'weir-tx-'));
     const table = fresh('numbers');
     await server.psql(`create table ${table} (id bigint)`);
-    const words = ['tx.ts', '--database', server.urlAt(proxy.port), '--table', table];
+    const place = ['--database', server.urlAt(proxy.port), '--table', table];
+    const words = ['tx.ts', ...place, '--prefix', fresh('tx')];
     let held = 0;
     proxy.verdict = (sql) => {
       if (!sql.startsWith('commit prepared')) return 'forward';
