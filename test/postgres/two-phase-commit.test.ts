@@ -281,6 +281,56 @@ ownServerTest(
   },
 );
 
+ownServerTest('a task that ends does not wait for a server that is away', {}, async (server) => {
+  const name = await table(server);
+  const attempts = attemptsOn(server.url, name, { retryForMs: 3_600_000 });
+  const ending = new AbortController();
+  const first = attempts.next(ending.signal);
+  await first.start();
+  await put(first, 1);
+  const checkpoint = await first.checkpoint(1);
+  await server.halt('immediate');
+  const completed = assert.rejects(first.complete(checkpoint), { kind: 'transient' });
+  const opened = assert.rejects(attempts.next(ending.signal).start(), { kind: 'transient' });
+  ending.abort();
+  await Promise.all([completed, opened]);
+  await first.close();
+  await server.start();
+  await attempts.next().start(1, checkpoint);
+  assert.equal(await ids(server, name), '1', 'the next start commits it');
+  await attempts.closeAll();
+});
+
+ownServerTest(
+  'a commit that another session is at is waited for, not taken for refused',
+  {},
+  async (server) => {
+    const name = await table(server);
+    const attempts = attemptsOn(server.url, name, { retryForMs: 0 });
+    const driver = attempts.next();
+    await driver.start();
+    await put(driver, 1);
+    const checkpoint = await driver.checkpoint(1);
+    const [committable] = checkpoint.committables;
+    // As one that was cut off in the middle of it: it waits for a standby that is not there.
+    await server.psql("alter system set synchronous_standby_names = 'nobody'");
+    await server.psql('select pg_reload_conf()');
+    const other = server.psql(`commit prepared '${committable?.gid}'`);
+    const waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    while ((await server.psql(waiting)) === '0') await sleep(10);
+    await assert.rejects(driver.committer.commit([committable!]), {
+      kind: 'transient',
+      message: /is being ended by another session/,
+    });
+    await server.psql('alter system reset synchronous_standby_names');
+    await server.psql('select pg_reload_conf()');
+    await other;
+    await driver.complete(checkpoint);
+    assert.equal(await ids(server, name), '1');
+    await attempts.closeAll();
+  },
+);
+
 postgresTest('many rows, and one that is larger than a batch, arrive whole', async (server) => {
   const name = fresh('texts');
   await server.psql(`create table ${name} (id bigint primary key, text text)`);

@@ -56,7 +56,11 @@ class Reader {
   }
 
   #open(): Promise<Session> {
-    return RedisSession.open(settingsOf(this.#server), { clock: realClock, name: 'test' });
+    return RedisSession.open(settingsOf(this.#server), {
+      clock: realClock,
+      name: 'test',
+      cut: new AbortController().signal,
+    });
   }
 }
 

@@ -47,7 +47,7 @@ export interface DeadSessions {
 }
 
 /**
- * Resolves when they have ended.
+ * Resolves when they have ended. One try, which may be carried out again.
  * @throws FencedError, with `includingOwn`, when a session of a higher attempt is there.
  * @throws PostgresError when they do not end.
  */
@@ -59,9 +59,8 @@ export async function endSessions(
   const prefix = `${sinkName(dead.sink)} `;
   const startedAt = clock.now();
   for (;;) {
-    const rows = await database.withSession((session) =>
-      session.query('looking for sessions of dead attempts', SESSIONS, [prefix]),
-    );
+    const session = await database.session();
+    const rows = await session.query('looking for sessions of dead attempts', SESSIONS, [prefix]);
     const nameOf = (row: Row): string => String(row['name']).slice(prefix.length);
     const newer = rows.find((row) => isNewer(nameOf(row), dead));
     if (newer !== undefined)
@@ -77,12 +76,10 @@ export async function endSessions(
           `(${old.map((row) => `process ${String(row['pid'])}`).join(', ')})`,
         { failure: 'transient' },
       );
-    await database.withSession((session) =>
-      session.query(
-        'ending sessions of dead attempts',
-        'select pg_terminate_backend(pid) from unnest($1::int[]) as it(pid)',
-        [old.map((row) => row['pid'])],
-      ),
+    await session.query(
+      'ending sessions of dead attempts',
+      'select pg_terminate_backend(pid) from unnest($1::int[]) as it(pid)',
+      [old.map((row) => row['pid'])],
     );
     await new Promise<void>((resolve) => {
       clock.schedule(LOOK_AGAIN_MS, 'postgres-sessions', resolve);

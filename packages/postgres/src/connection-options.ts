@@ -27,7 +27,7 @@ export interface PostgresConnectionOptions {
 
 /** How to reach the database, checked when the sink is made: wrong text is refused at once. */
 export type OpenDatabase = (
-  environment: Pick<ConnectorEnvironment, 'clock'>,
+  environment: Pick<ConnectorEnvironment, 'clock' | 'logger' | 'signal'>,
   applicationName: string,
   /** One try within a few seconds, for a question; default: as the options say. */
   tries?: 'once',
@@ -38,7 +38,7 @@ const ASK_LIMIT_MS = 2000;
 /** `option` names the sink in messages; `connect` stands in for the driver in tests. */
 export function databaseOf(
   option: string,
-  options: PostgresConnectionOptions,
+  options: PostgresConnectionOptions & { readonly table: string },
   connect: Connect = (settings, session) => PostgresSession.open(settings, session),
 ): OpenDatabase {
   const { requestTimeoutMs = 60_000, lockTimeoutMs = 20_000, retryForMs = 60_000 } = options;
@@ -65,10 +65,11 @@ export function databaseOf(
     requestTimeoutMs: Math.min(requestTimeoutMs, ASK_LIMIT_MS),
     lockTimeoutMs: Math.min(lockTimeoutMs, ASK_LIMIT_MS / 2),
   };
+  const sink = `${option} ${options.table}`;
   return (environment, name, tries) =>
     tries === 'once'
-      ? new Database(environment, asked, { name, retryForMs: 0, connect })
-      : new Database(environment, settings, { name, retryForMs, connect });
+      ? new Database(environment, asked, { sink, name, retryForMs: 0, connect })
+      : new Database(environment, settings, { sink, name, retryForMs, connect });
 }
 
 export function checkWhole(

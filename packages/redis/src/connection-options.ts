@@ -39,12 +39,14 @@ export interface RedisConnectionOptions {
   readonly allowEviction?: boolean;
 }
 
+type ServerEnvironment = Pick<ConnectorEnvironment, 'clock' | 'logger' | 'signal'>;
+
 /** How to reach the server, checked when the sink is made: wrong text is refused at once. */
 export interface ServerFactory {
   readonly allowEviction: boolean;
-  open(environment: Pick<ConnectorEnvironment, 'clock'>, name: string): Server;
+  open(environment: ServerEnvironment, name: string): Server;
   /** One try, within a few seconds. */
-  ask(environment: Pick<ConnectorEnvironment, 'clock'>): Server;
+  ask(environment: ServerEnvironment): Server;
 }
 
 const ASK_LIMIT_MS = 2000;
@@ -77,9 +79,15 @@ export function serverOf(
   const asked = { ...settings, connectTimeoutMs: ASK_LIMIT_MS, requestTimeoutMs: ASK_LIMIT_MS };
   return {
     allowEviction: options.allowEviction ?? false,
-    open: (environment, name) => new Server(environment, settings, { name, retryForMs, connect }),
+    open: (environment, name) =>
+      new Server(environment, settings, { sink: option, name, retryForMs, connect }),
     ask: (environment) =>
-      new Server(environment, asked, { name: 'weir:settings', retryForMs: 0, connect }),
+      new Server(environment, asked, {
+        sink: option,
+        name: 'weir:settings',
+        retryForMs: 0,
+        connect,
+      }),
   };
 }
 

@@ -11,7 +11,7 @@ import type { ServerFactory } from './connection-options.ts';
 /** Rejects when the sink will refuse the server. */
 export function askAboutServer(
   factory: ServerFactory,
-  environment: Pick<ConnectorEnvironment, 'clock'>,
+  environment: Pick<ConnectorEnvironment, 'clock' | 'logger'>,
 ): Promise<SinkOuterFacts> {
   return asSinkErrors(async () => {
     const server = factory.ask(environment);

@@ -1,96 +1,87 @@
 /**
  * A database as one sink uses it: sessions, and steps that are tried again while the server is
- * away. Only steps that may be carried out twice go through `retry`.
+ * away. Only steps that may be carried out twice go through `run` and `withSession`; they fail with
+ * errors of the sink.
  */
+import { Retries } from '@weir/core';
 import type { Clock, ConnectorEnvironment } from '@weir/core';
-import { PostgresError } from './postgres-errors.ts';
+import { asSinkErrors } from './postgres-errors.ts';
 import type { Connect, Session, SessionSettings } from './session.ts';
 
-const RETRY_DELAY_MS = 50;
-const RETRY_DELAY_MAX_MS = 2000;
+export interface DatabaseOptions {
+  /** Names the sink in log and errors: `postgresSink orders`. */
+  readonly sink: string;
+  /** By which the server lists the shared session. */
+  readonly name: string;
+  readonly retryForMs: number;
+  readonly connect: Connect;
+}
 
 export class Database {
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
-  readonly #retryForMs: number;
-  readonly #open: Connect;
+  readonly #options: DatabaseOptions;
+  readonly #retries: Retries;
   /** For short steps: committing, looking up. */
   #session: Promise<Session> | null = null;
-  readonly #name: string;
-  #isClosed = false;
 
   constructor(
-    environment: Pick<ConnectorEnvironment, 'clock'>,
+    environment: Pick<ConnectorEnvironment, 'clock' | 'logger' | 'signal'>,
     settings: SessionSettings,
-    options: { readonly name: string; readonly retryForMs: number; readonly connect: Connect },
+    options: DatabaseOptions,
   ) {
     this.#clock = environment.clock;
     this.#settings = settings;
-    this.#name = options.name;
-    this.#retryForMs = options.retryForMs;
-    this.#open = options.connect;
+    this.#options = options;
+    const { sink, retryForMs } = options;
+    this.#retries = new Retries(environment, { name: sink, retryForMs });
   }
 
   get place(): string {
     return this.#settings.place;
   }
 
-  /**
-   * A session of its own, for whoever closes it, listed under `name`. Waits while the server is
-   * away.
-   */
-  openSession(name: string): Promise<Session> {
-    return this.#retry(() => this.#connect(name));
-  }
-
   /** Runs a step that may be carried out twice; tries it again while the server is away. */
-  withSession<R>(run: (session: Session) => Promise<R>): Promise<R> {
-    return this.#retry(async () => run(await this.#shared()));
+  run<R>(step: () => Promise<R>): Promise<R> {
+    return this.#retries.run(() => asSinkErrors(step));
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const session = await this.#session?.catch(() => null);
-    await session?.close();
+  /** The same for a step over the shared session. */
+  withSession<R>(step: (session: Session) => Promise<R>): Promise<R> {
+    return this.run(async () => step(await this.session()));
   }
 
-  async #shared(): Promise<Session> {
+  /** The shared session, as long as it holds. One try. */
+  async session(): Promise<Session> {
     const session = await this.#session?.catch(() => null);
     if (session !== null && session !== undefined && !session.isBroken) return session;
     session?.destroy();
-    this.#session = this.#connect(this.#name);
+    this.#session = this.openSession(this.#options.name);
     return this.#session;
   }
 
-  #connect(name: string): Promise<Session> {
-    return this.#open(this.#settings, {
+  /** A session of its own, for whoever closes it, listed under `name`. One try. */
+  openSession(name: string): Promise<Session> {
+    return this.#options.connect(this.#settings, {
       clock: this.#clock,
       name,
+      cut: this.#retries.cut,
       findBlockers: (processId) => this.#blockersOf(processId),
     });
   }
 
-  async #retry<R>(step: () => Promise<R>): Promise<R> {
-    const startedAt = this.#clock.now();
-    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, RETRY_DELAY_MAX_MS)) {
-      try {
-        return await step();
-      } catch (error) {
-        const isTransient = error instanceof PostgresError && error.failure === 'transient';
-        const triedMs = this.#clock.now() - startedAt;
-        if (!isTransient || this.#isClosed || triedMs + delayMs > this.#retryForMs) throw error;
-        await new Promise<void>((resolve) => {
-          this.#clock.schedule(delayMs, 'postgres-retry', resolve);
-        });
-      }
-    }
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => null);
+    await session?.close();
+    this.#retries.close();
   }
 
   /** On a connection of its own, since the shared one may be what waits. */
   async #blockersOf(processId: number): Promise<string | null> {
-    const session = await this.#open(this.#settings, {
+    const session = await this.#options.connect(this.#settings, {
       clock: this.#clock,
       name: 'weir lock look-up',
+      cut: this.#retries.cut,
       findBlockers: null,
     });
     try {

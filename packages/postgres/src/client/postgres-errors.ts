@@ -44,6 +44,7 @@ export class PostgresError extends Error {
 
 /** States of PostgreSQL that the sink asks for by name. */
 export const UNDEFINED_OBJECT = '42704';
+export const NOT_IN_PREREQUISITE_STATE = '55000';
 export const LOCK_NOT_AVAILABLE = '55P03';
 export const OUT_OF_MEMORY = '53200';
 export const TOO_MANY_CONNECTIONS = '53300';

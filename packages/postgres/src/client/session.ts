@@ -41,6 +41,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** The application name, by which the server lists the session. */
   readonly name: string;
+  /** Breaks the connection when it is aborted. */
+  readonly cut: AbortSignal;
   readonly findBlockers: FindBlockers | null;
 }
 
@@ -55,18 +57,21 @@ export class PostgresSession implements Session {
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
   readonly #findBlockers: FindBlockers | null;
+  readonly #cut: AbortSignal;
+  readonly #onCut = (): void => this.destroy();
   #failure: Error | null = null;
 
   private constructor(
     client: pg.Client,
     settings: SessionSettings,
-    clock: Clock,
-    findBlockers: FindBlockers | null,
+    { clock, cut, findBlockers }: SessionOptions,
   ) {
     this.#client = client;
     this.#settings = settings;
     this.#clock = clock;
     this.#findBlockers = findBlockers;
+    this.#cut = cut;
+    cut.addEventListener('abort', this.#onCut, { once: true });
     // Without a listener the driver would end the process when an idle connection breaks.
     client.on('error', (error: Error) => (this.#failure ??= error));
   }
@@ -78,7 +83,7 @@ export class PostgresSession implements Session {
       keepAlive: true,
       connectionTimeoutMillis: settings.connectTimeoutMs,
     });
-    const session = new PostgresSession(client, settings, options.clock, options.findBlockers);
+    const session = new PostgresSession(client, settings, options);
     try {
       await client.connect();
       await client.query(setup(settings.lockTimeoutMs));
@@ -121,6 +126,7 @@ export class PostgresSession implements Session {
   }
 
   destroy(): void {
+    this.#cut.removeEventListener('abort', this.#onCut);
     this.#failure ??= new Error('the connection was closed');
     streamOf(this.#client).destroy();
   }

@@ -15,7 +15,11 @@
  */
 import type { CommittableStatus } from '@weir/core';
 import type { Database } from '../client/database.ts';
-import { PostgresError, UNDEFINED_OBJECT } from '../client/postgres-errors.ts';
+import {
+  NOT_IN_PREREQUISITE_STATE,
+  PostgresError,
+  UNDEFINED_OBJECT,
+} from '../client/postgres-errors.ts';
 import type { Session } from '../client/session.ts';
 import { literal } from '../table/sql-names.ts';
 import type { PostgresCommittable } from './committable.ts';
@@ -39,13 +43,12 @@ export function commitPrepared(
       await session.query(`to commit ${gid}`, `commit prepared ${literal(gid)}`);
       return 'committed';
     } catch (error) {
+      if (isBusy(error)) throw beingEnded(gid, error);
       if (!isUndefined(error)) throw error;
     }
     const outcome = await readOutcome(session, committable);
     if (outcome !== 'pending') return outcome;
-    throw new PostgresError(`transaction ${gid} is being ended by another session`, {
-      failure: 'transient',
-    });
+    throw beingEnded(gid, null);
   });
 }
 
@@ -63,6 +66,7 @@ export function rollBackPrepared(database: Database, gid: string): Promise<void>
     try {
       await session.query(`to roll back ${gid}`, `rollback prepared ${literal(gid)}`);
     } catch (error) {
+      if (isBusy(error)) throw beingEnded(gid, error);
       if (!isUndefined(error)) throw error;
     }
   });
@@ -104,6 +108,16 @@ async function readOutcome(
 
 function isUndefined(error: unknown): boolean {
   return error instanceof PostgresError && error.server?.sqlState === UNDEFINED_OBJECT;
+}
+
+/** A session is at it, perhaps one that was cut off in the middle and waits for a standby. */
+function isBusy(error: unknown): boolean {
+  return error instanceof PostgresError && error.server?.sqlState === NOT_IN_PREREQUISITE_STATE;
+}
+
+function beingEnded(gid: string, cause: unknown): PostgresError {
+  const message = `transaction ${gid} is being ended by another session`;
+  return new PostgresError(message, { failure: 'transient', cause });
 }
 
 const PREPARED = `

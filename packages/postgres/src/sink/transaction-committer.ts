@@ -77,7 +77,7 @@ export class PostgresTransactionCommitter implements TransactionalCommitter<Post
   }: SinkRecovery<PostgresCommittable, never>): Promise<void> {
     await asSinkErrors(async () => {
       const dead = { sink: this.#context, subtasks, attempt };
-      await endSessions(this.#database, this.#context, dead);
+      await this.#database.run(() => endSessions(this.#database, this.#context, dead));
       const promised = new Set(committables.map(({ gid }) => gid));
       const rolledBack: string[] = [];
       for (const gid of await preparedNames(this.#database, this.#fullPrefix)) {

@@ -10,12 +10,7 @@ import { WeirError } from '@weir/core';
 import type { SinkWriterContext, Timer, TransactionalWriter } from '@weir/core';
 import { writerName } from '../application-name.ts';
 import type { Database } from '../client/database.ts';
-import {
-  asSinkError,
-  asSinkErrors,
-  OUT_OF_MEMORY,
-  PostgresError,
-} from '../client/postgres-errors.ts';
+import { asSinkError, OUT_OF_MEMORY, PostgresError } from '../client/postgres-errors.ts';
 import type { Session } from '../client/session.ts';
 import { BadRows } from '../table/bad-rows.ts';
 import type { BadRowPolicy, DeadLetter } from '../table/bad-rows.ts';
@@ -90,8 +85,9 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
   }
 
   async open(): Promise<void> {
-    await asSinkErrors(async () => {
+    await this.#database.run(async () => {
       const { table, columns } = this.#options;
+      this.#session?.destroy();
       const session = await this.#database.openSession(writerName(this.#context, this.#context));
       this.#session = session;
       this.#systemId = await checkServer(session, this.#database.place, {

@@ -56,7 +56,7 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
   }
 
   async open(): Promise<void> {
-    await asSinkErrors(async () => {
+    await this.#database.run(async () => {
       const { table, columns, key } = this.#options;
       const session = await this.#connected();
       const layout = { ...(await readLayout(session, table, columns)), keyColumns: key };

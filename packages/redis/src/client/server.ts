@@ -1,15 +1,15 @@
 /**
  * A server as one sink uses it: sessions, and steps that are tried again while it is away. Only
- * steps that may be carried out twice go through `retry`.
+ * steps that may be carried out twice go through `withSession`; they fail with errors of the sink.
  */
+import { Retries } from '@weir/core';
 import type { Clock, ConnectorEnvironment } from '@weir/core';
-import { RedisError } from './redis-errors.ts';
+import { asSinkErrors } from './redis-errors.ts';
 import type { Connect, Session, SessionSettings } from './session.ts';
 
-const RETRY_DELAY_MS = 50;
-const RETRY_DELAY_MAX_MS = 2000;
-
 export interface ServerOptions {
+  /** Names the sink in log and errors: `redisSink`. */
+  readonly sink: string;
   /** By which the server lists the connections. */
   readonly name: string;
   readonly retryForMs: number;
@@ -23,17 +23,19 @@ export class Server {
   readonly #settings: SessionSettings;
   readonly #clock: Clock;
   readonly #options: ServerOptions;
+  readonly #retries: Retries;
   #session: Promise<Session> | null = null;
-  #isClosed = false;
 
   constructor(
-    environment: Pick<ConnectorEnvironment, 'clock'>,
+    environment: Pick<ConnectorEnvironment, 'clock' | 'logger' | 'signal'>,
     settings: SessionSettings,
     options: ServerOptions,
   ) {
     this.#clock = environment.clock;
     this.#settings = settings;
     this.#options = options;
+    const { sink, retryForMs } = options;
+    this.#retries = new Retries(environment, { name: sink, retryForMs });
   }
 
   get place(): string {
@@ -41,21 +43,8 @@ export class Server {
   }
 
   /** Runs a step that may be carried out twice; tries it again while the server is away. */
-  async withSession<R>(step: (session: Session) => Promise<R>, renewed?: Renewed): Promise<R> {
-    const startedAt = this.#clock.now();
-    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, RETRY_DELAY_MAX_MS)) {
-      try {
-        return await step(await this.session(renewed));
-      } catch (error) {
-        const isTransient = error instanceof RedisError && error.isTransient;
-        const triedMs = this.#clock.now() - startedAt;
-        const { retryForMs } = this.#options;
-        if (!isTransient || this.#isClosed || triedMs + delayMs > retryForMs) throw error;
-        await new Promise<void>((resolve) => {
-          this.#clock.schedule(delayMs, 'redis-retry', resolve);
-        });
-      }
-    }
+  withSession<R>(step: (session: Session) => Promise<R>, renewed?: Renewed): Promise<R> {
+    return this.#retries.run(() => asSinkErrors(async () => step(await this.session(renewed))));
   }
 
   /** One try. The same session for as long as it holds. */
@@ -68,14 +57,15 @@ export class Server {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     const session = await this.#session?.catch(() => null);
     await session?.close();
+    this.#retries.close();
   }
 
   async #open(renewed?: Renewed): Promise<Session> {
     const { connect, name } = this.#options;
-    const session = await connect(this.#settings, { clock: this.#clock, name });
+    const { cut } = this.#retries;
+    const session = await connect(this.#settings, { clock: this.#clock, name, cut });
     try {
       await renewed?.(session);
     } catch (error) {

@@ -13,7 +13,7 @@ const clock = { schedule: () => ({ cancel: () => undefined }) } as unknown as Cl
 /** A session with a server that answers each piece of data as it is told. */
 async function withServer(
   answer: (socket: Socket, data: string) => void,
-  use: (open: () => Promise<RedisSession>) => Promise<void>,
+  use: (open: (cut?: AbortSignal) => Promise<RedisSession>) => Promise<void>,
 ): Promise<void> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -23,7 +23,7 @@ async function withServer(
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const open = (): Promise<RedisSession> =>
+  const open = (cut: AbortSignal = new AbortController().signal): Promise<RedisSession> =>
     RedisSession.open(
       {
         host: '127.0.0.1',
@@ -36,7 +36,7 @@ async function withServer(
         connectTimeoutMs: 1000,
         requestTimeoutMs: 1000,
       },
-      { clock, name: 'test' },
+      { clock, name: 'test', cut },
     );
   try {
     await use(open);
@@ -98,6 +98,22 @@ test('a connection that ends leaves what waits without an answer, and stays brok
       }
       assert.equal(session.isBroken, true);
       await assert.rejects(session.send('three', [['PING']]), /does not answer three/);
+    },
+  );
+});
+
+test('a connection that is cut leaves what waits without an answer', async () => {
+  await withServer(
+    (socket, data) => {
+      if (!data.includes('GET') && data !== '') socket.write(okTo(data));
+    },
+    async (open) => {
+      const cutting = new AbortController();
+      const session = await open(cutting.signal);
+      const asked = session.send('reading', [['GET', 'a']]);
+      cutting.abort();
+      await assert.rejects(asked, /does not answer reading: the connection was closed/);
+      assert.equal(session.isBroken, true);
     },
   );
 });

@@ -51,6 +51,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** By which the server lists the connection. */
   readonly name: string;
+  /** Breaks the connection when it is aborted. */
+  readonly cut: AbortSignal;
 }
 
 /** Opens sessions; tests put theirs in its place. */
@@ -74,12 +76,16 @@ export class RedisSession implements Session {
   /** Those whose replies are not all there, in the order in which they were sent. */
   readonly #pipelines: Pipeline[] = [];
   readonly #connected: Promise<void>;
+  readonly #cut: AbortSignal;
+  readonly #onCut = (): void => this.destroy();
   #failure: Error | null = null;
 
-  private constructor(socket: Socket, settings: SessionSettings, clock: Clock) {
+  private constructor(socket: Socket, settings: SessionSettings, { clock, cut }: SessionOptions) {
     this.#socket = socket;
     this.#settings = settings;
     this.#clock = clock;
+    this.#cut = cut;
+    cut.addEventListener('abort', this.#onCut, { once: true });
     socket.on('data', (data: Buffer) => this.#onData(data));
     socket.on('error', (error) => this.#break(error));
     socket.on('close', () => this.#break(new Error('the server closed the connection')));
@@ -94,7 +100,7 @@ export class RedisSession implements Session {
     const { username, password, database, connectTimeoutMs } = settings;
     const secret = typeof password === 'function' ? await password() : password;
     const socket = socketTo(settings);
-    const session = new RedisSession(socket, settings, options.clock);
+    const session = new RedisSession(socket, settings, options);
     const greeting: Command[] = [
       ...(secret === null ? [] : [['AUTH', ...(username === null ? [] : [username]), secret]]),
       ...(database === 0 ? [] : [['SELECT', String(database)]]),
@@ -180,6 +186,7 @@ export class RedisSession implements Session {
   #break(reason: Error): void {
     if (this.#failure !== null) return;
     this.#failure = reason;
+    this.#cut.removeEventListener('abort', this.#onCut);
     this.#socket.destroy();
     for (const it of this.#pipelines.splice(0)) it.reject(refusedIn(it) ?? reason);
   }

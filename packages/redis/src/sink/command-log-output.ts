@@ -48,9 +48,14 @@ export class CommandLogOutput implements WriteAheadLogOutput<LoggedCommands> {
 
   async send(values: readonly LoggedCommands[], batch: LoggedBatch): Promise<void> {
     for (let next: Next = { from: 0, watchedBy: null }; next.from !== values.length;) {
-      const sending = { values, next, batch };
+      let known = next;
       next = await asSinkErrors(() =>
-        this.#server.withSession((session) => this.#write(session, sending)),
+        this.#server.withSession((session) => {
+          const sending = { values, next: known, batch };
+          // A second try asks: the first may have written, though its session still holds.
+          known = { ...known, watchedBy: null };
+          return this.#write(session, sending);
+        }),
       );
     }
   }
