@@ -121,7 +121,7 @@ for (const [what, first, command, message] of [
     const checkpoint = await prepared(driver, [1, 5, 2]);
     await assert.rejects(driver.complete(checkpoint), {
       kind: 'user',
-      code: 'SINK_UNAVAILABLE',
+      code: 'SINK_REFUSED',
       message,
     });
     assert.equal(await listed(server, key), '');
