@@ -60,7 +60,8 @@ export async function endOlderConnections(
     logger.log(
       'warn',
       'redisUpsertSink may not list and end connections (CLIENT LIST, CLIENT KILL): a process ' +
-        'that was cut off, but not killed, could put older values over newer ones',
+        'that was cut off, but not killed, could put older values over newer ones; grant its ' +
+        'user these commands',
     );
   }
 }

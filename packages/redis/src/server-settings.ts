@@ -98,5 +98,5 @@ async function fsyncPolicy(session: Session): Promise<string> {
 }
 
 function refused(message: string, details: Readonly<Record<string, unknown>> = {}): WeirError {
-  return new WeirError('user', message, { code: 'SINK_UNAVAILABLE', details });
+  return new WeirError('user', message, { code: 'SINK_REFUSED', details });
 }

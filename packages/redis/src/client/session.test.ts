@@ -75,7 +75,10 @@ test('the reason of a server that turns a connection away is told', async () => 
     async (open) => {
       await assert.rejects(open(), (error: unknown) => {
         assert.ok(error instanceof RedisError && error.isTransient);
-        assert.match(error.message, /there refuses connecting: ERR max number of clients/);
+        assert.match(
+          error.message,
+          /there refuses connecting: no connection is left; .*\(it says: ERR max number of clients/,
+        );
         return true;
       });
     },
@@ -128,7 +131,10 @@ test('a refusal fails its own pipeline, and the others go on', async () => {
       const session = await open();
       const bad = session.send('writing', [['SET'], ['BAD'], ['SET']]);
       const good = session.send('asking', [['PING']]);
-      await assert.rejects(bad, /refuses writing: WRONGTYPE no; write to another key/);
+      await assert.rejects(
+        bad,
+        /refuses writing: a key holds another type; write to another key, .*WRONGTYPE no\)$/,
+      );
       assert.deepEqual(await good, ['PONG']);
       session.destroy();
     },

@@ -75,7 +75,7 @@ export function logged(
   commands: RedisCommand | readonly RedisCommand[],
   sink: string,
 ): LoggedCommands {
-  const list = isOne(commands) ? [commands] : commands;
+  const list = listOf(commands, sink);
   let asksKeys = false;
   const texts = list.map((command) => {
     const wrong = whatIsWrong(command);
@@ -86,14 +86,29 @@ export function logged(
     const shown = JSON.stringify(command.map(String)).slice(0, 200);
     throw new SerializationError(`${sink}: the command ${shown} cannot be written: ${wrong}`, {
       code: 'RECORD_MALFORMED',
-      details: { position: `${sink} ${String(command[1])}`, command: shown },
+      details: { position: `${sink} ${shown}`, command: shown },
     });
   });
   return packed(texts, asksKeys);
 }
 
+function listOf(
+  commands: RedisCommand | readonly RedisCommand[],
+  sink: string,
+): readonly RedisCommand[] {
+  if (isOne(commands)) return [commands];
+  const given: unknown = commands;
+  if (Array.isArray(given) && given.every((it) => Array.isArray(it))) return commands;
+  // Not what the type says, where a function is async or forgets to return.
+  throw new SerializationError(
+    `${sink}: the function commands returned ${String(given)}; it must return a command, such ` +
+      "as ['SET', 'key', 'value'], or a list of commands",
+    { code: 'RECORD_MALFORMED' },
+  );
+}
+
 function isOne(commands: RedisCommand | readonly RedisCommand[]): commands is RedisCommand {
-  return typeof commands[0] === 'string';
+  return Array.isArray(commands) && typeof commands[0] === 'string';
 }
 
 function whatIsWrong(command: RedisCommand): string | null {
@@ -101,9 +116,9 @@ function whatIsWrong(command: RedisCommand): string | null {
   const rule = Object.hasOwn(RULES, name) ? RULES[name] : null;
   if (rule === null) return `it must be one of ${Object.keys(RULES).join(', ')}`;
   if (typeof key !== 'string') return 'its key must be a string';
+  if (!key.isWellFormed()) return `its key ${HALF}`;
   const odd = rest.find((argument) => !isValue(argument));
-  if (odd !== undefined || rest.includes(undefined as never))
-    return `${String(odd)} is no string, number, bigint or Uint8Array`;
+  if (odd !== undefined || rest.includes(undefined as never)) return whyNoValue(odd);
   if (!rule.takes(rest.length)) return 'the number of its arguments is wrong';
   if (name === 'SET' && rest.length === 3 && !['EX', 'PX'].includes(String(rest[1])))
     return 'SET takes EX or PX';
@@ -114,20 +129,32 @@ function whatIsWrong(command: RedisCommand): string | null {
   const number = rest[whole.at];
   const isWhole =
     Number.isSafeInteger(number) ||
-    (typeof number === 'bigint' && number <= INT64_MAX && number >= -INT64_MAX);
+    // Of times the server takes no more than a number holds.
+    (typeof number === 'bigint' &&
+      whole.least === null &&
+      number <= INT64_MAX &&
+      number >= -INT64_MAX);
   if (!isWhole) return `${String(number)} is no whole number`;
   return whole.least !== null && Number(number) < whole.least
     ? `${String(number)} is less than ${whole.least}`
     : null;
 }
 
-function isValue(value: unknown): boolean {
+const HALF = 'has half a character, which is no text in UTF-8; give a Uint8Array, or repair it';
+
+/** Whether it can be written as it is. */
+export function isValue(value: unknown): value is RedisValue {
   return (
-    typeof value === 'string' ||
+    (typeof value === 'string' && value.isWellFormed()) ||
     typeof value === 'bigint' ||
     (typeof value === 'number' && !Number.isNaN(value)) ||
     value instanceof Uint8Array
   );
+}
+
+export function whyNoValue(value: unknown): string {
+  if (typeof value === 'string') return `${JSON.stringify(value.slice(0, 60))} ${HALF}`;
+  return `${String(value)} is no string, number, bigint or Uint8Array`;
 }
 
 /** Infinity is what Redis calls inf. */

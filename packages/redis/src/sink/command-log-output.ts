@@ -86,7 +86,7 @@ export class CommandLogOutput implements WriteAheadLogOutput<LoggedCommands> {
       ['GET', key],
     ];
     const placeIn = (replies: readonly Reply[]): number =>
-      recordsDone(key, replies.at(-1) ?? null, batch) ?? values.length;
+      recordsDone(this.#server, key, replies.at(-1) ?? null, batch) ?? values.length;
     const from =
       next.watchedBy === session ? next.from : placeIn(await session.send(`reading ${key}`, look));
     if (from >= values.length) return { from: values.length, watchedBy: null };
@@ -129,7 +129,7 @@ export class CommandLogOutput implements WriteAheadLogOutput<LoggedCommands> {
         `transaction of ${commands.length}, since a key was changed while it was written ` +
         `(${failed.slice(0, 3).join('; ')}); the others are written. Write what is missing by ` +
         'hand, and start the job again',
-      { code: 'SINK_UNAVAILABLE', details: { failed: failed.slice(0, 100) } },
+      { code: 'SINK_REFUSED', details: { failed: failed.slice(0, 100) } },
     );
   }
 }

@@ -26,14 +26,19 @@ export function confirmation(key: string, batch: LoggedBatch, records: number | 
  * How many records of the batch are there; `null`: all.
  * @throws StateCorruptionError when the key holds what no sink wrote.
  */
-export function recordsDone(key: string, value: Reply, batch: LoggedBatch): number | null {
+export function recordsDone(
+  { place }: Server,
+  key: string,
+  value: Reply,
+  batch: LoggedBatch,
+): number | null {
   if (value === null) return 0;
   const match = typeof value === 'string' ? /^(\d+)(?:\+(\d+))?$/.exec(value) : null;
   if (match === null)
     throw new StateCorruptionError(
-      `the confirmation ${key} of a write-ahead log is damaged: without it nobody can say which ` +
-        'results are written. Restore it, or remove it to have the results of the newest ' +
-        'checkpoint written again',
+      `Redis at ${place}: the confirmation ${key} of a write-ahead log is damaged: without it ` +
+        'nobody can say which results are written. Restore it, or remove it to have the results ' +
+        'of the newest checkpoint written again',
       { details: { key } },
     );
   const checkpointId = Number(match[1]);
@@ -55,7 +60,7 @@ export class RedisConfirmations implements CheckpointCommitter {
     return asSinkErrors(() =>
       this.#server.withSession(async (session) => {
         const [value = null] = await session.send(`reading ${key}`, [['GET', key]]);
-        return recordsDone(key, value, batch) === null;
+        return recordsDone(this.#server, key, value, batch) === null;
       }),
     );
   }

@@ -2,7 +2,7 @@
 import { SerializationError } from '@weir/core';
 import type { Command } from '../client/session.ts';
 import type { RedisValue } from '../commands/redis-command.ts';
-import { textOf } from '../commands/redis-command.ts';
+import { isValue, textOf, whyNoValue } from '../commands/redis-command.ts';
 
 /** The name of a field of the record, or a function. `null` and `undefined`: removed. */
 export type FieldOf<T> =
@@ -51,6 +51,7 @@ export class WriteEncoder<T> {
   encode(value: T): UpsertWrite {
     const key = this.#keyOf(value);
     if (typeof key !== 'string') throw unfit(String(key), 'its key must be a string');
+    if (!key.isWellFormed()) throw unfit(key, `its key: ${whyNoValue(key)}`);
     if (this.#valueOf !== null)
       return { key, value: read(this.#valueOf, value, key), fields: null };
     return { key, value: null, fields: this.#readers.map((of) => read(of, value, key)) };
@@ -80,16 +81,14 @@ export class WriteEncoder<T> {
 function read<T>(of: Reader<T>, value: T, key: string): string | Uint8Array | null {
   const found = of(value);
   if (found === null || found === undefined) return null;
-  const isFit =
-    typeof found === 'string' || typeof found === 'bigint' || found instanceof Uint8Array;
-  if (isFit || (typeof found === 'number' && !Number.isNaN(found))) return textOf(found);
-  throw unfit(key, `${String(found)} is no string, number, bigint or Uint8Array`);
+  if (isValue(found)) return textOf(found);
+  throw unfit(key, whyNoValue(found));
 }
 
 function unfit(key: string, reason: string): SerializationError {
   return new SerializationError(
-    `redisUpsertSink cannot write the record of the key ${key}: ${reason}; give a function that ` +
-      'makes one of it, as JSON.stringify does',
+    `redisUpsertSink cannot write the record of the key ${key}: ${reason}; have the function ` +
+      'return one, as JSON.stringify does',
     { code: 'RECORD_MALFORMED', details: { position: `redisUpsertSink ${key}` } },
   );
 }
