@@ -88,7 +88,10 @@ ownServerTest(
   'prepared transactions switched off: refused before a record is read',
   { max_prepared_transactions: '0' },
   async (server) => {
-    await server.psql('create table numbers (id bigint primary key)');
+    await server.psql(
+      'create table numbers (id bigint primary key); ' +
+        'create table totals (account text, n integer, total bigint)',
+    );
     const error = await failureOf(insertJob({ connection: server.url }));
     assert.match(error.message, /= 0; this sink needs 2 \(2 for each of 1 subtasks\)\. Set/);
     const explained = await refusedExplain('3', server.url);
@@ -352,11 +355,31 @@ postgresTest(
     const poor = new URL(server.url);
     poor.username = role;
     const error = await failureOf(insertJob({ connection: poor.href, table: name }));
-    assert.match(error.message, /permission denied for table .*grant the role this right/);
+    const start =
+      /table public\.numbers_\w+: the role poor_\w+ lacks the right to insert "id"; grant/;
+    assert.match(error.message, start);
+    const id = `grant insert on "${name}" to "${role}"`;
+    assert.ok(error.message.includes(id), error.message);
+    // Taken away while the job runs.
+    await server.psql(`grant insert on ${name} to ${role}`);
+    const attempts = attemptsOn(poor.href, name);
+    const driver = attempts.next();
+    await driver.start();
+    await server.psql(`revoke insert on ${name} from ${role}`);
+    await put(driver, 1);
+    await assert.rejects(driver.checkpoint(1), {
+      kind: 'user',
+      message:
+        /a right is missing; grant the role this right \(it says: permission denied for table/,
+    });
+    await attempts.closeAll();
     const elsewhere = new URL(server.url);
     elsewhere.pathname = '/nowhere';
     const lost = await failureOf(insertJob({ connection: elsewhere.href, table: name }));
-    assert.match(lost.message, /127\.0\.0\.1:\d+\/nowhere refuses connecting: database "nowhere"/);
+    assert.match(
+      lost.message,
+      /127\.0\.0\.1:\d+\/nowhere refuses connecting: there is no such database; .*"nowhere"/,
+    );
   },
 );
 
@@ -394,7 +417,7 @@ ownServerTest('a server that stays down fails the job with its address', {}, asy
   const error = await failureOf(insertJob({ connection: server.url, retryForMs: 200 }));
   assert.match(
     error.message,
-    /127\.0\.0\.1:\d+\/postgres does not answer connecting.*ECONNREFUSED/,
+    /127\.0\.0\.1:\d+\/postgres does not answer connecting: nothing listens there.*ECONNREFUSED/,
   );
 });
 

@@ -204,13 +204,13 @@ postgresTest(
     await server.psql(`rollback prepared '${committable?.gid}'`);
     await assert.rejects(driver.complete(checkpoint), {
       kind: 'user',
-      code: 'SINK_UNAVAILABLE',
+      code: 'SINK_REFUSED',
       message: /of checkpoint 7 with 2 row\(s\) of numbers.*rolled it back.*are lost.*allow-older/s,
     });
     assert.equal(await driver.committer.probe(committable!), 'gone');
     const lax = attemptsOn(server.url, name, { onUnresolvedCommit: 'warn' });
     await lax.next().start(1, checkpoint);
-    assert.match(lax.logged.join('\n'), /error postgresSink cannot commit/);
+    assert.match(lax.logged.join('\n'), /error PostgreSQL at \S+ cannot commit/);
     await lax.closeAll();
     await attempts.closeAll();
   },

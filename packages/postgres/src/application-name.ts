@@ -73,7 +73,8 @@ export async function endSessions(
     if (clock.now() - startedAt > END_LIMIT_MS)
       throw new PostgresError(
         `PostgreSQL at ${database.place} does not end ${old.length} session(s) of dead attempts ` +
-          `(${old.map((row) => `process ${String(row['pid'])}`).join(', ')})`,
+          `(${old.map((row) => `process ${String(row['pid'])}`).join(', ')}); end them there ` +
+          'with pg_terminate_backend',
         { failure: 'transient' },
       );
     await session.query(

@@ -1,5 +1,6 @@
 /** What a sink needs to reach a database, and how long it waits for it. */
-import { ConfigurationError } from '@weir/core';
+import pg from 'pg';
+import { ConfigurationError, messageOf } from '@weir/core';
 import type { ConnectorEnvironment } from '@weir/core';
 import type { DriverSettings, PostgresAddress } from './address.ts';
 import { Database } from './client/database.ts';
@@ -54,7 +55,7 @@ export function databaseOf(
   const client = clientConfig(option, options.connection);
   const settings: SessionSettings = {
     client,
-    place: placeOf(client),
+    place: placeOf(option, client),
     connectTimeoutMs,
     requestTimeoutMs,
     lockTimeoutMs,
@@ -101,10 +102,13 @@ function clientConfig(option: string, connection: string | PostgresAddress): Dri
   return { connectionString: connection };
 }
 
-function placeOf({ connectionString, host, port, database }: DriverSettings): string {
-  const url = connectionString === undefined ? null : new URL(connectionString);
-  const where = url === null ? host : decodeURIComponent(url.hostname);
-  const name = url === null ? database : url.pathname.slice(1);
-  const listens = url === null ? port : Number(url.port);
-  return `${where || 'the default host'}:${listens || 5432}/${name ?? ''}`;
+/** Where the driver connects to, what it takes from `PGHOST` and so on included. */
+function placeOf(option: string, settings: DriverSettings): string {
+  try {
+    const { host, port, database } = new pg.Client(settings);
+    return `${host}:${port}/${database ?? ''}`;
+  } catch (error) {
+    // Such as the file of a certificate that is not there.
+    throw new ConfigurationError(`${option} connection: ${messageOf(error)}`, { cause: error });
+  }
 }

@@ -24,6 +24,8 @@ import type { TransactionSettings } from './sink/transaction-committer.ts';
 import { PREFIX_LENGTH_MAX } from './sink/transaction-name.ts';
 import { PostgresTransactionWriter } from './sink/transaction-writer.ts';
 import type { OpenTransaction, TransactionWriterOptions } from './sink/transaction-writer.ts';
+import { checkOneOf, checkTable } from './table-options.ts';
+import { deadLetterTableOf } from './table/bad-rows.ts';
 import type { BadRowPolicy } from './table/bad-rows.ts';
 import type { Columns } from './table/columns.ts';
 
@@ -57,10 +59,10 @@ export interface PostgresSinkOptions<T> extends PostgresConnectionOptions {
  * the checkpoint after their record. Needs PostgreSQL 13 or newer with `max_prepared_transactions`
  * of at least twice the parallelism.
  *
- * Fails with `SINK_UNAVAILABLE`: for good when the table does not fit the columns, a right is
- * missing, prepared transactions are too few, or a transaction of a completed checkpoint is lost;
- * within the restart strategy when the server is away or a lock is not to be had. Fails with
- * `RECORD_MALFORMED` at a row that the table does not take.
+ * Fails for good with `SINK_REFUSED` when the table does not fit the columns, a right is missing,
+ * prepared transactions are too few, or a transaction of a completed checkpoint is lost; within the
+ * restart strategy with `SINK_UNAVAILABLE` when the server is away or a lock is not to be had; and
+ * with `RECORD_MALFORMED` at a row that the table does not take.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function postgresSink<T>(
@@ -83,16 +85,17 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
   constructor(options: PostgresSinkOptions<T>, connect: Connect | undefined) {
     super();
     const { table, columns, transactionPrefix = 'weir', batchSize, bufferLength } = options;
-    checkTable('postgresSink', table, columns);
+    const badRows = options.onBadRow ?? 'fail';
+    checkTable('postgresSink', options);
+    checkOneOf('postgresSink onUnresolvedCommit', options.onUnresolvedCommit, ['fail', 'warn']);
     checkWhole('postgresSink', 'batchSize', { value: batchSize, least: 1 });
     checkWhole('postgresSink', 'bufferLength', { value: bufferLength, least: 1 });
     checkPrefix(transactionPrefix);
     this.name = `postgres ${table}`;
     this.#open = databaseOf('postgresSink', options, connect);
     this.#writer = {
-      table,
-      columns,
-      badRows: options.onBadRow ?? 'fail',
+      target: { table, columns, key: null, deadLetterTable: deadLetterTableOf(badRows) },
+      badRows,
       prefix: transactionPrefix,
       batchSize: batchSize ?? 5000,
       bufferLength: bufferLength ?? 16 * 1024 ** 2,
@@ -108,7 +111,8 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
     { parallelism }: SinkOuterQuestion,
   ): Promise<SinkOuterFacts> {
     const database = this.#open(environment, 'weir settings', 'once');
-    return askServer(database, { prefix: this.#transactions.prefix, parallelism });
+    const { prefix } = this.#transactions;
+    return askServer(database, this.#writer.target, { prefix, parallelism });
   }
 
   protected override connectWriter(
@@ -124,15 +128,6 @@ class ExactlyOncePostgresSink<T> extends TwoPhaseCommitSink<
     const database = this.#open(context, sinkName(context));
     return new PostgresTransactionCommitter(context, database, this.#transactions);
   }
-}
-
-export function checkTable<T>(option: string, table: string, columns: Columns<T>): void {
-  if (!/^[^.]+(\.[^.]+)?$/.test(table))
-    throw new ConfigurationError(
-      `${option} table: ${JSON.stringify(table)} is not allowed, give table or schema.table`,
-    );
-  if (Object.keys(columns).length === 0)
-    throw new ConfigurationError(`${option} columns: give at least one column`);
 }
 
 function checkPrefix(prefix: string): void {

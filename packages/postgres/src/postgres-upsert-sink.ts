@@ -3,12 +3,21 @@
  * while they build the graph; opens no connection.
  */
 import { ConfigurationError, IdempotentSink } from '@weir/core';
-import type { BatchSettings, IdempotentOutput, Sink, SinkWriterContext } from '@weir/core';
+import type {
+  BatchSettings,
+  ConnectorEnvironment,
+  IdempotentOutput,
+  Sink,
+  SinkOuterFacts,
+  SinkWriterContext,
+} from '@weir/core';
 import { sinkName } from './application-name.ts';
 import type { Connect } from './client/session.ts';
 import { checkWhole, databaseOf } from './connection-options.ts';
 import type { OpenDatabase, PostgresConnectionOptions } from './connection-options.ts';
-import { checkTable } from './postgres-sink.ts';
+import { checkTable } from './table-options.ts';
+import { askServer } from './sink/check-server.ts';
+import { deadLetterTableOf } from './table/bad-rows.ts';
 import type { BadRowPolicy } from './table/bad-rows.ts';
 import type { Columns } from './table/columns.ts';
 import { UpsertOutput } from './upsert/upsert-output.ts';
@@ -42,9 +51,9 @@ export interface PostgresUpsertSinkOptions<T> extends PostgresConnectionOptions 
  * rows may go back and run forward again; then they are right, if the operators before the sink
  * emit the same rows when records are replayed. Needs no prepared transactions.
  *
- * Fails with `SINK_UNAVAILABLE`: for good when the table does not fit the columns or the key, or a
- * right is missing; within the restart strategy when the server is away or a lock is not to be had.
- * Fails with `RECORD_MALFORMED` at a row that the table does not take.
+ * Fails for good with `SINK_REFUSED` when the table does not fit the columns or the key, or a right
+ * is missing; within the restart strategy with `SINK_UNAVAILABLE` when the server is away or a lock
+ * is not to be had. Fails with `RECORD_MALFORMED` at a row that the table does not take.
  * @throws ConfigurationError when an option is not allowed.
  */
 export function postgresUpsertSink<T>(
@@ -64,7 +73,7 @@ class UpsertPostgresSink<T> extends IdempotentSink<T, UpsertWrite> {
   constructor(options: PostgresUpsertSinkOptions<T>, connect: Connect | undefined) {
     super();
     const { table, columns, key, batchSize, lingerMs, bufferRecords, retryForMs } = options;
-    checkTable('postgresUpsertSink', table, columns);
+    checkTable('postgresUpsertSink', options);
     checkKey(key, columns);
     checkWhole('postgresUpsertSink', 'batchSize', { value: batchSize, least: 1 });
     checkWhole('postgresUpsertSink', 'lingerMs', { value: lingerMs, least: 0 });
@@ -78,7 +87,14 @@ class UpsertPostgresSink<T> extends IdempotentSink<T, UpsertWrite> {
       ...(retryForMs === undefined ? {} : { retryForMs }),
     };
     this.#open = databaseOf('postgresUpsertSink', options, connect);
-    this.#options = { table, columns, key, badRows: options.onBadRow ?? 'fail' };
+    const badRows = options.onBadRow ?? 'fail';
+    const target = { table, columns, key, deadLetterTable: deadLetterTableOf(badRows) };
+    this.#options = { target, badRows };
+  }
+
+  askOuterSystem(environment: ConnectorEnvironment): Promise<SinkOuterFacts> {
+    const database = this.#open(environment, 'weir settings', 'once');
+    return askServer(database, this.#options.target, null);
   }
 
   protected override connect(context: SinkWriterContext): IdempotentOutput<T, UpsertWrite> {

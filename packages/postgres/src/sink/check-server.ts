@@ -1,9 +1,13 @@
-/** What a server must offer before the first record: a version, room for prepared transactions. */
+/**
+ * What a server must offer before the first record: a version, room for prepared transactions,
+ * writes, and tables that fit. Before a run, and for `weir explain`, all that is wrong is told.
+ */
 import { WeirError } from '@weir/core';
 import type { OuterShare, SinkOuterFacts } from '@weir/core';
 import type { Database } from '../client/database.ts';
-import { asSinkErrors } from '../client/postgres-errors.ts';
 import type { Session } from '../client/session.ts';
+import { inspectTables } from '../table/table-layout.ts';
+import type { Target } from '../table/table-layout.ts';
 
 /** `pg_current_xact_id`, `pg_xact_status` and the type xid8 are there from here on. */
 const VERSION_MIN = 13;
@@ -21,16 +25,29 @@ interface Wanted {
 }
 
 /**
- * Before a run, and for `weir explain`: rejects when the writers will refuse the server. Whether
- * there is room for prepared transactions is for the engine to say, which knows all sinks of the
- * job. Those of any job with the same prefix count as the sink's own, since its id is not known.
+ * `prepared`: of a sink that prepares transactions. Whether there is room for them is for the
+ * engine to say, which knows all sinks of the job; those of any job with the same prefix count as
+ * the sink's own, since its id is not known. Closes the database.
  */
-export async function askServer(database: Database, wanted: Wanted): Promise<SinkOuterFacts> {
+export async function askServer<T>(
+  database: Database,
+  target: Target<T>,
+  prepared: Wanted | null,
+): Promise<SinkOuterFacts> {
+  const { place } = database;
   try {
-    const server = await asSinkErrors(() =>
-      database.withSession((session) => settingsOf(session, database.place, wanted)),
-    );
-    return { shares: [shareOf(server, database.place, wanted)] };
+    return await database.withSession(async (session) => {
+      const server = await settingsOf(session, prepared?.prefix ?? '');
+      const outdated = prepared === null ? null : outdatedVersion(server, place);
+      if (outdated !== null) return { refusals: [outdated] };
+      const tables = await inspectTables(session, place, target);
+      const writes = writesOf(server, place);
+      return {
+        shares: prepared === null ? [] : [shareOf(server, place, prepared)],
+        refusals: [...writes.refusals, ...tables.problems],
+        warnings: [...writes.warnings, ...tables.warnings],
+      };
+    });
   } finally {
     await database.close();
   }
@@ -42,7 +59,9 @@ export async function checkServer(
   place: string,
   wanted: Wanted,
 ): Promise<string> {
-  const server = await settingsOf(session, place, wanted);
+  const server = await settingsOf(session, wanted.prefix);
+  const outdated = outdatedVersion(server, place);
+  if (outdated !== null) throw refused(outdated, {});
   const { max, usedByOthers, needed, reason, remedy } = shareOf(server, place, wanted);
   if (max - usedByOthers < needed)
     throw refused(
@@ -56,23 +75,48 @@ export async function checkServer(
 
 interface ServerSettings {
   readonly systemId: string;
+  /** `16` */
+  readonly version: number;
   readonly max: number;
   readonly usedByOthers: number;
+  readonly isStandby: boolean;
+  readonly isReadOnly: boolean;
 }
 
-async function settingsOf(
-  session: Session,
-  place: string,
-  { prefix }: Wanted,
-): Promise<ServerSettings> {
+async function settingsOf(session: Session, prefix: string): Promise<ServerSettings> {
   const [row] = await session.query('to tell its version and settings', SETTINGS, [`${prefix}-`]);
-  const version = Math.floor(Number(row?.['version']) / 10_000);
-  if (version < VERSION_MIN)
-    throw refused(`PostgreSQL at ${place} has version ${version}; ${VERSION_MIN} is needed`, {});
   return {
     systemId: String(row?.['system_id']),
+    version: Math.floor(Number(row?.['version']) / 10_000),
     max: Number(row?.['prepared_max']),
     usedByOthers: Number(row?.['prepared_by_others']),
+    isStandby: row?.['is_standby'] === true,
+    isReadOnly: row?.['is_read_only'] === 'on',
+  };
+}
+
+function outdatedVersion({ version }: ServerSettings, place: string): string | null {
+  if (version >= VERSION_MIN) return null;
+  return (
+    `PostgreSQL at ${place} has version ${version}, and ${VERSION_MIN} is needed; upgrade it, or ` +
+    'use postgresUpsertSink'
+  );
+}
+
+/** A standby may be promoted while the run waits for it; a setting stays as it is. */
+function writesOf(
+  { isStandby, isReadOnly }: ServerSettings,
+  place: string,
+): { readonly refusals: readonly string[]; readonly warnings: readonly string[] } {
+  if (isStandby) {
+    const text = 'is a standby, which takes no writes until it is promoted';
+    return { refusals: [], warnings: [`PostgreSQL at ${place} ${text}; connect to the primary`] };
+  }
+  if (!isReadOnly) return { refusals: [], warnings: [] };
+  const text = 'takes no writes, since default_transaction_read_only is on; set it off';
+  return {
+    refusals: [`PostgreSQL at ${place} ${text} for the server, the database or the role`],
+    warnings: [],
   };
 }
 
@@ -94,12 +138,13 @@ function shareOf(
 }
 
 function refused(message: string, details: Readonly<Record<string, unknown>>): WeirError {
-  return new WeirError('user', message, { code: 'SINK_UNAVAILABLE', details });
+  return new WeirError('user', message, { code: 'SINK_REFUSED', details });
 }
 
 const SETTINGS = `
 select current_setting('server_version_num') as version,
   current_setting('max_prepared_transactions') as prepared_max,
+  pg_is_in_recovery() as is_standby, current_setting('transaction_read_only') as is_read_only,
   (select count(*)::text from pg_prepared_xacts where not starts_with(gid, $1))
     as prepared_by_others,
   (select system_identifier::text from pg_control_system()) as system_id`;

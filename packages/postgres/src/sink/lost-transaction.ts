@@ -20,18 +20,22 @@ export function describeContents({ rows, table }: PostgresCommittable): string {
   return `${rows} row(s) of ${table}`;
 }
 
-export function lostTransaction(committable: PostgresCommittable, outcome: LostOutcome): WeirError {
+export function lostTransaction(
+  place: string,
+  committable: PostgresCommittable,
+  outcome: LostOutcome,
+): WeirError {
   const { gid, xid, checkpointId, table, rows } = committable;
   const isLost = outcome === 'rolled-back' || outcome === 'set-back';
   return new WeirError(
     'user',
-    `postgresSink cannot commit transaction ${gid} of checkpoint ${checkpointId} with ` +
+    `PostgreSQL at ${place} cannot commit transaction ${gid} of checkpoint ${checkpointId} with ` +
       `${describeContents(committable)}: ${REASONS[outcome]}. These results ` +
       `${isLost ? 'are lost' : 'may be lost'}. Restore an older snapshot with ` +
       'execution.state-recovery.allow-older to write them again, or go on without them with ' +
       "postgresSink({ onUnresolvedCommit: 'warn' })",
     {
-      code: 'SINK_UNAVAILABLE',
+      code: 'SINK_REFUSED',
       details: { reason: `transaction-${outcome}`, gid, xid, checkpointId, table, rows },
     },
   );

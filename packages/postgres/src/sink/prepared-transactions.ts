@@ -43,12 +43,12 @@ export function commitPrepared(
       await session.query(`to commit ${gid}`, `commit prepared ${literal(gid)}`);
       return 'committed';
     } catch (error) {
-      if (isBusy(error)) throw beingEnded(gid, error);
+      if (isBusy(error)) throw beingEnded(database, gid, error);
       if (!isUndefined(error)) throw error;
     }
     const outcome = await readOutcome(session, committable);
     if (outcome !== 'pending') return outcome;
-    throw beingEnded(gid, null);
+    throw beingEnded(database, gid, null);
   });
 }
 
@@ -66,7 +66,7 @@ export function rollBackPrepared(database: Database, gid: string): Promise<void>
     try {
       await session.query(`to roll back ${gid}`, `rollback prepared ${literal(gid)}`);
     } catch (error) {
-      if (isBusy(error)) throw beingEnded(gid, error);
+      if (isBusy(error)) throw beingEnded(database, gid, error);
       if (!isUndefined(error)) throw error;
     }
   });
@@ -115,8 +115,10 @@ function isBusy(error: unknown): boolean {
   return error instanceof PostgresError && error.server?.sqlState === NOT_IN_PREREQUISITE_STATE;
 }
 
-function beingEnded(gid: string, cause: unknown): PostgresError {
-  const message = `transaction ${gid} is being ended by another session`;
+function beingEnded({ place }: Database, gid: string, cause: unknown): PostgresError {
+  const message =
+    `PostgreSQL at ${place}: transaction ${gid} is being ended by another session; what became ` +
+    'of it is asked again';
   return new PostgresError(message, { failure: 'transient', cause });
 }
 

@@ -44,8 +44,7 @@ export class PostgresTransactionCommitter implements TransactionalCommitter<Post
     describe: describeContents,
     abort: (id) =>
       asSinkErrors(async () => {
-        if (parseTransactionName(this.#fullPrefix, id) === null)
-          throw new PostgresError(`${id} is no transaction of this sink`, { failure: 'user' });
+        if (parseTransactionName(this.#fullPrefix, id) === null) throw notOurs(this.#database, id);
         await rollBackPrepared(this.#database, id);
       }),
   };
@@ -60,7 +59,7 @@ export class PostgresTransactionCommitter implements TransactionalCommitter<Post
     await asSinkErrors(async () => {
       const outcome = await commitPrepared(this.#database, committable);
       if (outcome === 'committed' || outcome === 'pending') return;
-      const error = lostTransaction(committable, outcome);
+      const error = lostTransaction(this.#database.place, committable, outcome);
       if (this.#settings.onUnresolvedCommit === 'fail') throw error;
       this.#context.logger.log('error', error.message, error.details);
     });
@@ -121,4 +120,11 @@ export class PostgresTransactionCommitter implements TransactionalCommitter<Post
   get #fullPrefix(): string {
     return transactionPrefix(this.#settings.prefix, this.#context);
   }
+}
+
+function notOurs({ place }: Database, id: string): PostgresError {
+  const message =
+    `PostgreSQL at ${place}: ${id} is no transaction of this sink; \`weir tx list\` shows those ` +
+    'that are';
+  return new PostgresError(message, { failure: 'user' });
 }

@@ -14,19 +14,18 @@ import { asSinkError, OUT_OF_MEMORY, PostgresError } from '../client/postgres-er
 import type { Session } from '../client/session.ts';
 import { BadRows } from '../table/bad-rows.ts';
 import type { BadRowPolicy, DeadLetter } from '../table/bad-rows.ts';
-import type { Columns } from '../table/columns.ts';
 import { toLine } from '../table/copy-text.ts';
 import { isBadRow, RowEncoder } from '../table/row-encoder.ts';
 import { literal } from '../table/sql-names.ts';
 import { readLayout } from '../table/table-layout.ts';
+import type { Target } from '../table/table-layout.ts';
 import type { PostgresCommittable } from './committable.ts';
 import { checkServer, neededPrepared } from './check-server.ts';
-import { RowCopier } from './row-copier.ts';
+import { reasonOf, RowCopier } from './row-copier.ts';
 import { transactionName, transactionPrefix } from './transaction-name.ts';
 
 export interface TransactionWriterOptions<T> {
-  readonly table: string;
-  readonly columns: Columns<T>;
+  readonly target: Target<T>;
   readonly badRows: BadRowPolicy;
   readonly prefix: string;
   readonly batchSize: number;
@@ -62,6 +61,7 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
   #encoder: RowEncoder<T> | null = null;
   #copier: RowCopier<T> | null = null;
   #systemId = '';
+  #where = '';
   #count = 0;
   #ready: Pick<OpenTransaction, 'gid' | 'xid'> | null = null;
   #current: OpenTransaction | null = null;
@@ -79,24 +79,25 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
     this.#context = context;
     this.#database = database;
     this.#options = options;
-    this.#badRows = new BadRows(options.badRows, context.metrics);
+    this.#badRows = new BadRows(options.badRows, context);
     this.#fullPrefix = transactionPrefix(options.prefix, context);
     this.#run = context.random.hex(8);
   }
 
   async open(): Promise<void> {
     await this.#database.run(async () => {
-      const { table, columns } = this.#options;
+      const { target } = this.#options;
       this.#session?.destroy();
       const session = await this.#database.openSession(writerName(this.#context, this.#context));
       this.#session = session;
-      this.#systemId = await checkServer(session, this.#database.place, {
+      const { place } = this.#database;
+      this.#systemId = await checkServer(session, place, {
         prefix: this.#fullPrefix,
         parallelism: this.#context.parallelism,
       });
-      const layout = await readLayout(session, table, columns);
-      await this.#badRows.check(session);
-      this.#encoder = new RowEncoder(layout, columns);
+      const layout = await readLayout(session, place, target);
+      this.#where = layout.where;
+      this.#encoder = new RowEncoder(layout, target.columns);
       this.#copier = new RowCopier(session, {
         layout,
         encoder: this.#encoder,
@@ -158,7 +159,7 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
     this.#flush(transaction);
     const durable = this.#step(() => this.#prepare(transaction));
     void this.#step(() => this.#begin());
-    const { table } = this.#options;
+    const { table } = this.#options.target;
     return {
       committable: { gid, xid, systemId: this.#systemId, checkpointId, table, rows },
       durable,
@@ -251,8 +252,10 @@ export class PostgresTransactionWriter<T> implements TransactionalWriter<
     if (error.failure !== 'data') return error;
     return new WeirError(
       'function',
-      `${error.message}. The constraint is looked at only when the transaction ends, so nobody ` +
-        'can tell which row it was: make the constraint immediate (not deferrable)',
+      // Without the name of the transaction, which differs at each attempt.
+      `${this.#where} does not take the rows of a checkpoint: ${reasonOf(error)}. The constraint ` +
+        'is looked at only when the transaction ends, so nobody can tell which row it was: make ' +
+        'the constraint immediate (not deferrable)',
       { code: 'RECORD_MALFORMED', cause: error },
     );
   }

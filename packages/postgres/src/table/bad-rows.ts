@@ -1,25 +1,27 @@
 /**
  * What happens to a row that the table does not take: it ends the attempt (the third time in a row
  * the job), is counted, or is counted and written to a dead-letter table, once, with the row, its
- * key and the reason.
+ * key and the reason. The first that is passed over is told in the log.
  */
 import { SerializationError } from '@weir/core';
 import type { SinkWriterContext } from '@weir/core';
-import type { Session } from '../client/session.ts';
 import type { BadRow } from './row-encoder.ts';
 import { quotedTable } from './sql-names.ts';
-import { unfit } from './table-layout.ts';
 
 export type BadRowPolicy = 'fail' | 'skip' | { readonly deadLetterTable: string };
 
+export function deadLetterTableOf(policy: BadRowPolicy): string | null {
+  return typeof policy === 'string' ? null : policy.deadLetterTable;
+}
+
 export class BadRows {
   readonly #policy: BadRowPolicy;
-  readonly #metrics: SinkWriterContext['metrics'];
+  readonly #context: Pick<SinkWriterContext, 'metrics' | 'logger'>;
   #counter: ReturnType<SinkWriterContext['metrics']['counter']> | null = null;
 
-  constructor(policy: BadRowPolicy, metrics: SinkWriterContext['metrics']) {
+  constructor(policy: BadRowPolicy, context: Pick<SinkWriterContext, 'metrics' | 'logger'>) {
     this.#policy = policy;
-    this.#metrics = metrics;
+    this.#context = context;
   }
 
   /** Whether a bad row may be left out and the others kept. */
@@ -27,28 +29,23 @@ export class BadRows {
     return this.#policy !== 'fail';
   }
 
-  /** Before the first record: the dead-letter table must be there. */
-  async check(session: Session): Promise<void> {
-    if (typeof this.#policy === 'string') return;
-    const table = this.#policy.deadLetterTable;
-    const [found] = await session.query(`looking for ${table}`, COLUMNS_PRESENT, [
-      quotedTable(table),
-    ]);
-    if (found?.['count'] === '4') return;
-    throw unfit(
-      table,
-      'it should keep rows that cannot be written, and is missing or has other columns; create ' +
-        `it: create table ${quotedTable(table)} ` +
-        '(id text primary key, target text, reason text, row jsonb)',
-    );
-  }
-
   /** Throws unless the row is to be passed over; counts it then. */
   passOver(bad: BadRow): void {
     if (!this.mayPassOver) throw badRowError(bad);
+    if (this.#counter === null) this.#tell(bad);
     // Made with the first use, so that a job without bad rows does not show the counter.
-    this.#counter ??= this.#metrics.counter('badRows');
+    this.#counter ??= this.#context.metrics.counter('badRows');
     this.#counter.add();
+  }
+
+  #tell({ where, key, reason }: BadRow): void {
+    const kept = deadLetterTableOf(this.#policy);
+    this.#context.logger.log(
+      'warn',
+      `${where} does not take the row ${key}: ${reason}; it is left out` +
+        `${kept === null ? '' : ` and kept in ${kept}`}, by onBadRow. Further ones are counted ` +
+        'in badRows',
+    );
   }
 
   /** The statement that keeps passed-over rows, for whoever sends it; `null`: they are not kept. */
@@ -58,7 +55,7 @@ export class BadRows {
     const values = [
       entries.map(({ id }) => id),
       entries.map(({ bad }) => bad.table),
-      entries.map(({ bad }) => `${bad.key}: ${bad.reason}`),
+      entries.map(({ bad }) => storable(`${bad.key}: ${bad.reason}`)),
       entries.map(({ bad }) => bad.row),
     ];
     const text =
@@ -67,6 +64,11 @@ export class BadRows {
       'on conflict (id) do nothing';
     return { text, values, what: `writing to ${this.#policy.deadLetterTable}` };
   }
+}
+
+/** Without the one character that PostgreSQL does not keep. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\\0');
 }
 
 export interface DeadLetter {
@@ -81,15 +83,10 @@ export interface DeadLetterStatement {
   readonly values: readonly unknown[];
 }
 
-export function badRowError({ table, key, reason, row }: BadRow): SerializationError {
+function badRowError({ table, where, key, reason, row }: BadRow): SerializationError {
   return new SerializationError(
-    `table ${table} does not take the row ${key}: ${reason}; mend the input or the table, or ` +
-      'choose what happens to such rows with onBadRow',
+    `${where} does not take the row ${key}: ${reason}; mend the input or the table, or have such ` +
+      'rows left out or kept elsewhere with onBadRow',
     { code: 'RECORD_MALFORMED', details: { position: `${table} ${key}`, table, row } },
   );
 }
-
-const COLUMNS_PRESENT = `
-select count(*)::text as count from pg_attribute
-where attrelid = to_regclass($1) and attname in ('id', 'target', 'reason', 'row')
-  and not attisdropped`;

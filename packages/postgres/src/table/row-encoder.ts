@@ -2,6 +2,7 @@
  * Records as rows of text fields, by the mapping of the user and the layout of the table. A record
  * that cannot be a row is a `BadRow`: what happens to it is decided by the sink's policy.
  */
+import { inspect } from 'node:util';
 import { valueOf } from './columns.ts';
 import type { Columns } from './columns.ts';
 import type { Field } from './copy-text.ts';
@@ -12,6 +13,8 @@ import { toTextOf } from './value-text.ts';
 /** A row that the table does not take, with everything that is known about it. */
 export interface BadRow {
   readonly table: string;
+  /** `PostgreSQL at host:5432/shop, table sales.orders`. */
+  readonly where: string;
   /** `(id)=(5)`; the whole row where the table has no key. */
   readonly key: string;
   readonly reason: string;
@@ -32,10 +35,11 @@ export class RowEncoder<T> {
 
   constructor(layout: TableLayout, mapping: Columns<T>) {
     this.#layout = layout;
-    this.#columns = layout.columns.map(({ name, typeName, isArray, isRequired }) => {
-      const column = mapping[name];
-      if (column === undefined) throw new Error(`no mapping for ${name}`);
-      return { name, valueOf: valueOf(column), toText: toTextOf(typeName, isArray), isRequired };
+    this.#columns = layout.columns.map((column) => {
+      const { name, isRequired } = column;
+      const from = mapping[name];
+      if (from === undefined) throw new Error(`no mapping for ${name}`);
+      return { name, valueOf: valueOf(from), toText: toTextOf(column), isRequired };
     });
   }
 
@@ -72,19 +76,21 @@ export class RowEncoder<T> {
     const entries = this.#columns.map(({ name, valueOf: value }) => [name, value(record)] as const);
     return this.#describe(
       Object.fromEntries(entries),
-      `column ${quoted(column)} (${shownType}): ${problem}`,
+      `column ${quoted(column)} (${shownType}): ${problem.replaceAll(/\s*\n\s*/g, ' ')}`,
     );
   }
 
   #describe(row: Readonly<Record<string, unknown>>, reason: string): BadRow {
-    const { table, keyColumns } = this.#layout;
+    const { table, where, keyColumns } = this.#layout;
     const names = keyColumns.length > 0 ? keyColumns : Object.keys(row);
     const values = names.map((name) => shown(row[name]));
+    const fields = Object.entries(row).map(([name, it]) => `${asJson(name)}:${asJson(it)}`);
     return {
       table,
+      where,
       key: `(${names.join(', ')})=(${values.join(', ')})`,
       reason,
-      row: JSON.stringify(row, jsonSafe) ?? '{}',
+      row: `{${fields.join(',')}}`,
     };
   }
 }
@@ -96,13 +102,27 @@ export function isBadRow(row: Field[] | BadRow): row is BadRow {
 const SHOWN_LENGTH = 60;
 
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value, jsonSafe) ?? 'null');
+  const text = typeof value === 'string' ? value : asJson(value);
   return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}…`;
 }
 
-/** What JSON cannot hold as text that it can; PostgreSQL takes no U+0000 in JSON either. */
-function jsonSafe(_name: string, value: unknown): unknown {
+/** What `jsonb` takes, whatever the value is. */
+function asJson(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value, withEveryNumber) ?? 'null';
+  } catch {
+    // A ring of objects, or a `toJSON` that throws.
+    text = JSON.stringify(inspect(value, { depth: 3 }));
+  }
+  // It keeps neither U+0000 nor halves of characters, which JSON writes as escapes.
+  return text.replaceAll(/\\(u0000|ud[89a-f]..|.)/gs, (escape: string) => {
+    if (escape.length === 2) return escape;
+    return escape === '\\u0000' ? '\\\\0' : '\ufffd';
+  });
+}
+
+function withEveryNumber(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
-  if (typeof value === 'string') return value.replaceAll('\0', '\\0');
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }

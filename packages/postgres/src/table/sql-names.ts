@@ -7,9 +7,13 @@ export function quoted(name: string): string {
 
 /** `public.orders` → `"public"."orders"`; at most one dot separates schema and table. */
 export function quotedTable(table: string): string {
+  const [schema, name] = schemaAndName(table);
+  return schema === null ? quoted(name) : `${quoted(schema)}.${quoted(name)}`;
+}
+
+export function schemaAndName(table: string): readonly [schema: string | null, name: string] {
   const dot = table.indexOf('.');
-  if (dot < 0) return quoted(table);
-  return `${quoted(table.slice(0, dot))}.${quoted(table.slice(dot + 1))}`;
+  return dot < 0 ? [null, table] : [table.slice(0, dot), table.slice(dot + 1)];
 }
 
 /** A literal for statements that take no parameters, such as COMMIT PREPARED. */

@@ -1,147 +1,260 @@
 /**
- * What the catalogue says of a table, compared with what the job wants to write: a missing column,
- * one of another type, one that must have a value and gets none are refused before the first
- * record, by name.
+ * What the catalogue says of the tables of a sink, compared with what the job wants to write: all
+ * that does not fit is found before the first record, and told at once. Called by `weir explain`,
+ * by the start of a run, and by every writer that opens. Changes nothing.
  */
 import { WeirError } from '@weir/core';
-import type { Session, Row } from '../client/session.ts';
-import { CATALOGUE_NAMES, declaredType } from './columns.ts';
+import type { Row, Session } from '../client/session.ts';
+import { checkColumns, toColumn } from './check-columns.ts';
+import type { TableColumn } from './check-columns.ts';
+import { CATALOGUE_NAMES } from './columns.ts';
 import type { Columns } from './columns.ts';
-import { quoted, quotedTable } from './sql-names.ts';
+import { quoted, quotedTable, schemaAndName } from './sql-names.ts';
+import { COLUMNS, PRIMARY_KEY, SIMILAR_TABLES, TABLE, UNIQUE_KEYS } from './table-queries.ts';
 
-export interface TableColumn {
-  readonly name: string;
-  /** As users write it: `numeric(10,2)`. */
-  readonly shownType: string;
-  /** Name of the type in SQL text, without length or precision: a cast to it cuts nothing off. */
-  readonly castType: string;
-  /** Name in pg_type; of an array that of its elements, of a domain that of its base. */
-  readonly typeName: string;
-  readonly isArray: boolean;
-  readonly isRequired: boolean;
-  readonly hasDefault: boolean;
-  readonly isGenerated: boolean;
+/** The tables of a sink, as the user gave them. */
+export interface Target<T> {
+  readonly table: string;
+  readonly columns: Columns<T>;
+  /** By which rows are upserted; `null`: they are copied, in transactions that are prepared. */
+  readonly key: readonly string[] | null;
+  readonly deadLetterTable: string | null;
 }
 
 export interface TableLayout {
   /** As the user gave it. */
   readonly table: string;
+  /** `PostgreSQL at host:5432/shop, table sales.orders`: for messages. */
+  readonly where: string;
   /** The columns to be written, in the order of the mapping. */
   readonly columns: readonly TableColumn[];
-  /** Of these, the columns of the primary key; empty if it is not written. */
+  /** Of these, those that tell rows apart; empty if there are none. */
   readonly keyColumns: readonly string[];
 }
 
-/** @throws WeirError of kind `user` when the table does not fit the mapping. */
+export interface Inspection {
+  readonly layout: TableLayout;
+  /** Everything that does not fit: where, what, and what to do. */
+  readonly problems: readonly string[];
+  /** What makes less of the guarantee. */
+  readonly warnings: readonly string[];
+}
+
+/** @throws WeirError of kind `user` with everything that does not fit. */
 export async function readLayout<T>(
+  session: Session,
+  place: string,
+  target: Target<T>,
+): Promise<TableLayout> {
+  const { layout, problems } = await inspectTables(session, place, target);
+  if (problems.length === 0) return layout;
+  throw new WeirError('user', problems.join('\n'), {
+    code: 'SINK_REFUSED',
+    details: { table: target.table },
+  });
+}
+
+/** `place`: `host:port/database`. */
+export async function inspectTables<T>(
+  session: Session,
+  place: string,
+  target: Target<T>,
+): Promise<Inspection> {
+  const own = await inspectTable(session, place, target);
+  if (target.deadLetterTable === null) return own;
+  return {
+    ...own,
+    problems: [
+      ...own.problems,
+      ...(await checkDeadLetterTable(session, place, target.deadLetterTable)),
+    ],
+  };
+}
+
+async function inspectTable<T>(
+  session: Session,
+  place: string,
+  { table, columns: mapping, key }: Target<T>,
+): Promise<Inspection> {
+  const facts = await factsOf(session, table);
+  const where = whereIs(place, facts === null ? table : String(facts['name']));
+  const all = facts === null ? [] : await columnsOf(session, table);
+  const names = Object.keys(mapping);
+  const columns = names.flatMap((name) => all.filter((column) => column.name === name));
+  const layout = {
+    table,
+    where,
+    columns,
+    keyColumns: key ?? (await primaryKey(session, table, mapping)),
+  };
+  const role = String(facts?.['role']);
+  const problems =
+    facts === null
+      ? [await missingTable(session, table)]
+      : [
+          ...checkKind(facts, key),
+          ...checkColumns(all, {
+            mapping,
+            uses: usesOf(names, key),
+            role,
+            table: quotedTable(table),
+          }),
+          ...(await checkKey(session, table, key)),
+        ];
+  return {
+    layout,
+    problems: problems.map((problem) => `${where}: ${problem}`),
+    warnings:
+      facts?.['is_unlogged'] === true
+        ? [
+            `${where} is unlogged: the server empties it when it crashes; make it durable: ` +
+              `alter table ${quotedTable(table)} set logged`,
+          ]
+        : [],
+  };
+}
+
+function usesOf(
+  names: readonly string[],
+  key: readonly string[] | null,
+): readonly (readonly [string, readonly string[]])[] {
+  if (key === null) return [['insert', names]];
+  return [
+    ['insert', names],
+    ['update', names.filter((name) => !key.includes(name))],
+    // The new values of a conflict count as read.
+    ['select', names],
+  ];
+}
+
+function whereIs(place: string, table: string): string {
+  return `PostgreSQL at ${place}, table ${table}`;
+}
+
+async function factsOf(session: Session, table: string): Promise<Row | null> {
+  const [row] = await session.query(`to tell what ${table} is`, TABLE, [quotedTable(table)]);
+  return row ?? null;
+}
+
+async function columnsOf(session: Session, table: string): Promise<readonly TableColumn[]> {
+  const what = `to tell the columns of ${table}`;
+  return (await session.query(what, COLUMNS, [quotedTable(table)])).map(toColumn);
+}
+
+/** Empty unless all of it is written. */
+async function primaryKey<T>(
   session: Session,
   table: string,
   mapping: Columns<T>,
-): Promise<TableLayout> {
-  const all = (
-    await session.query(`reading the layout of ${table}`, LAYOUT, [quotedTable(table)])
-  ).map(toColumn);
-  if (all.length === 0)
-    throw unfit(table, `there is no such table; create it, or correct the name (${table})`);
-  const columns = Object.keys(mapping).map((name) => {
-    const found = all.find((it) => it.name === name);
-    if (found === undefined) {
-      const names = all.map((it) => it.name).join(', ');
-      throw unfit(table, `it has no column ${quoted(name)}; its columns are ${names}`);
-    }
-    checkColumn(table, found, mapping);
-    return found;
-  });
-  for (const column of all)
-    if (column.isRequired && !column.hasDefault && !(column.name in mapping))
-      throw unfit(
-        table,
-        `column ${quoted(column.name)} must have a value, has no default and is not among the ` +
-          'columns that are written',
-      );
-  const keys = await session.query(`reading the key of ${table}`, PRIMARY_KEY, [
-    quotedTable(table),
-  ]);
-  const keyColumns = keys.map((row) => String(row['name']));
-  return { table, columns, keyColumns: keyColumns.every((it) => it in mapping) ? keyColumns : [] };
+): Promise<readonly string[]> {
+  const what = `to tell the key of ${table}`;
+  const rows = await session.query(what, PRIMARY_KEY, [quotedTable(table)]);
+  const names = rows.map((row) => String(row['name']));
+  return names.every((name) => name in mapping) ? names : [];
+}
+
+async function missingTable(session: Session, table: string): Promise<string> {
+  const [schema, name] = schemaAndName(table);
+  const [row] = await session.query(`to look for ${table}`, SIMILAR_TABLES, [name]);
+  const similar = (row?.['similar_names'] ?? []) as readonly string[];
+  const searched = schema === null ? ` in the schemas searched (${String(row?.['searched'])})` : '';
+  const others = similar.length === 0 ? '' : `: there is ${similar.join(', ')}`;
+  return `there is no such table${searched}; create it, or correct the name (${table})${others}`;
+}
+
+const OTHER_KINDS: Readonly<Record<string, string>> = {
+  m: 'a materialized view',
+  S: 'a sequence',
+  i: 'an index',
+  I: 'an index',
+  c: 'a type',
+  t: 'a part of another table',
+};
+
+function checkKind(facts: Row, key: readonly string[] | null): readonly string[] {
+  const kind = String(facts['kind']);
+  const other = OTHER_KINDS[kind];
+  if (other !== undefined) return [`it is ${other}, into which no rows are written; give a table`];
+  if (kind === 'f')
+    return [
+      'it is a foreign table, which takes neither prepared transactions nor upserts; give a ' +
+        'table of this server',
+    ];
+  if (kind === 'v' && key !== null)
+    return ['it is a view, and rows are written by key only into tables; give the one behind it'];
+  if (kind === 'v' && facts['has_instead_of_insert'] !== true)
+    return [
+      'it is a view, into which no rows are copied; give the table behind it, or create an ' +
+        'INSTEAD OF INSERT trigger',
+    ];
+  if (facts['has_row_security'] === true && key === null)
+    return [
+      `row-level security holds for the role ${String(facts['role'])}, and PostgreSQL copies no ` +
+        'rows under it; give a role with BYPASSRLS, or use postgresUpsertSink',
+    ];
+  return [];
+}
+
+async function checkKey(
+  session: Session,
+  table: string,
+  key: readonly string[] | null,
+): Promise<readonly string[]> {
+  if (key === null || (await hasUniqueKey(session, table, key))) return [];
+  return [
+    `rows are written by the key (${key.join(', ')}), and there is no unique index on just these ` +
+      `columns; create one: create unique index on ${quotedTable(table)} ` +
+      `(${key.map(quoted).join(', ')})`,
+  ];
 }
 
 /** Whether rows can be told apart by these columns: a whole unique index has exactly them. */
-export async function hasUniqueKey(
+async function hasUniqueKey(
   session: Session,
   table: string,
   key: readonly string[],
 ): Promise<boolean> {
-  const rows = await session.query(`reading the keys of ${table}`, UNIQUE_KEYS, [
-    quotedTable(table),
-  ]);
+  const what = `to tell the unique keys of ${table}`;
+  const rows = await session.query(what, UNIQUE_KEYS, [quotedTable(table)]);
   const wanted = [...key].toSorted().join('\0');
   return rows.some(({ names }) => (names as string[]).toSorted().join('\0') === wanted);
 }
 
-function checkColumn<T>(table: string, column: TableColumn, mapping: Columns<T>): void {
-  if (column.isGenerated)
-    throw unfit(table, `column ${quoted(column.name)} is generated: leave it out of the columns`);
-  const spec = mapping[column.name];
-  const declared = spec === undefined ? null : declaredType(spec);
-  if (declared === null) return;
-  if (!column.isArray && CATALOGUE_NAMES[declared].includes(column.typeName)) return;
-  throw unfit(
-    table,
-    `column ${quoted(column.name)} is ${column.shownType}, and the job writes ${declared}`,
+const LETTER_TYPES = { id: 'text', target: 'text', reason: 'text', row: 'jsonb' } as const;
+
+async function checkDeadLetterTable(
+  session: Session,
+  place: string,
+  table: string,
+): Promise<readonly string[]> {
+  const name = quotedTable(table);
+  const facts = await factsOf(session, table);
+  const all = facts === null ? [] : await columnsOf(session, table);
+  const columns = Object.keys(LETTER_TYPES);
+  const wanted = {
+    mapping: Object.fromEntries(columns.map((column) => [column, () => null])),
+    uses: [['insert', columns] as const, ['select', ['id']] as const],
+    role: String(facts?.['role']),
+    table: name,
+  };
+  const misfits = Object.entries(LETTER_TYPES).flatMap(([column, type]) => {
+    const found = all.find((it) => it.name === column);
+    const isFit = found === undefined || CATALOGUE_NAMES[type].includes(found.typeName);
+    return isFit ? [] : [`column ${quoted(column)} is ${found.shownType} and must be ${type}`];
+  });
+  const problems =
+    facts === null
+      ? ['there is no such table']
+      : [
+          ...misfits,
+          ...checkColumns(all, wanted),
+          ...((await hasUniqueKey(session, table, ['id']))
+            ? []
+            : ['its column "id" is not unique']),
+        ];
+  return problems.map(
+    (problem) =>
+      `${whereIs(place, table)}: ${problem}; rows that cannot be written are kept in it, so it ` +
+      `should be: create table ${name} (id text primary key, target text, reason text, row jsonb)`,
   );
 }
-
-function toColumn(row: Row): TableColumn {
-  const text = (name: string): string => String(row[name]);
-  return {
-    name: text('name'),
-    shownType: text('shown_type'),
-    castType: text('cast_type'),
-    typeName: text('type_name'),
-    isArray: row['is_array'] === true,
-    isRequired: row['is_required'] === true,
-    hasDefault: row['has_default'] === true,
-    isGenerated: row['is_generated'] === true,
-  };
-}
-
-export function unfit(table: string, problem: string): WeirError {
-  return new WeirError('user', `table ${table} does not fit the job: ${problem}`, {
-    code: 'SINK_UNAVAILABLE',
-    details: { table },
-  });
-}
-
-const LAYOUT = `
-select a.attname as name, format_type(a.atttypid, a.atttypmod) as shown_type,
-  quote_ident(n.nspname) || '.' || quote_ident(t.typname) as cast_type,
-  coalesce(e.typname, b.typname, t.typname) as type_name,
-  t.typcategory = 'A' and t.typelem <> 0 as is_array,
-  a.attnotnull as is_required,
-  a.atthasdef or a.attidentity <> '' as has_default,
-  a.attgenerated <> '' or a.attidentity = 'a' as is_generated
-from pg_attribute a
-join pg_type t on t.oid = a.atttypid
-join pg_namespace n on n.oid = t.typnamespace
-left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
-left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
-where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped
-order by a.attnum`;
-
-const PRIMARY_KEY = `
-select a.attname as name
-from pg_index i
-join unnest(i.indkey) with ordinality as k(attnum, place) on true
-join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-where i.indrelid = to_regclass($1) and i.indisprimary
-order by k.place`;
-
-const UNIQUE_KEYS = `
-select array_agg(a.attname::text) as names
-from pg_index i
-join unnest(i.indkey) as k(attnum) on true
-left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-where i.indrelid = to_regclass($1) and i.indisunique and i.indisvalid and i.indimmediate
-  and i.indpred is null and i.indexprs is null
-group by i.indexrelid`;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toTextOf } from './value-text.ts';
 
-function text(type: string, value: unknown, isArray = false): string {
-  return toTextOf(type, isArray)(value);
+function text(typeName: string, value: unknown, isArray = false, shownType = typeName): string {
+  return toTextOf({ typeName, isArray, shownType })(value);
 }
 
 test('whole numbers keep every digit, and what does not fit is refused with the limits', () => {
@@ -35,6 +35,34 @@ test('dates are written in UTC, and an invalid one is refused', () => {
   assert.equal(text('timestamptz', '2024-02-30'), '2024-02-30', 'the server decides on strings');
   assert.throws(() => text('date', new Date(Number.NaN)), /the date is invalid/);
   assert.throws(() => text('timestamptz', 5), /5 is not a string/);
+});
+
+test('what the server would change in silence is refused', () => {
+  assert.throws(() => text('text', 'a\ud800'), /half a character/);
+  assert.equal(text('text', '😀'), '😀');
+  assert.equal(text('varchar', '😀😀', false, 'character varying(2)'), '😀😀');
+  assert.throws(() => text('varchar', 'abc', false, 'character varying(2)'), /"abc" has 3 char/);
+  assert.equal(text('varchar', 'ab  ', false, 'character varying(2)'), 'ab  ', 'as SQL has it');
+  assert.throws(() => text('bpchar', ['abc'], true, 'character(2)[]'), /has 3 characters/);
+  for (const zone of ['+02', '-0330', '+05:30'])
+    assert.throws(() => text('timestamp', `2024-01-01 10:00:00${zone}`), /has a time zone/);
+  for (const time of [
+    '2024-01-01',
+    '2024-01-01 10:00:00',
+    '2024-01-01T10:00Z',
+    '2024-01-01 10:00+00',
+  ])
+    assert.equal(text('timestamp', time), time);
+  assert.equal(text('timestamptz', '2024-01-01 10:00+02'), '2024-01-01 10:00+02');
+  for (const lossy of [Number.NaN, [Infinity], new Map(), { a: new Set() }, Promise.resolve(1)])
+    assert.throws(() => text('jsonb', lossy), /in it is nothing that JSON knows/);
+  assert.equal(text('jsonb', { a: [null], b: {} }), '{"a":[null],"b":{}}');
+});
+
+test('U+0000 is not found where a text only speaks of it', () => {
+  assert.equal(text('jsonb', '\\u0000'), '"\\\\u0000"');
+  assert.throws(() => text('jsonb', '\\\0'), /U\+0000/);
+  assert.throws(() => text('jsonb', { '\0': 1 }), /U\+0000/);
 });
 
 test('texts, bytes, JSON and arrays', () => {

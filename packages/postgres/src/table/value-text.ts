@@ -3,12 +3,19 @@
  * refused here, before the server sees it, so that the record at fault is known.
  */
 
+import type { TableColumn } from './check-columns.ts';
+
 /** A value as text; throws an `Error` with the reason. Never called with null or undefined. */
 export type ToText = (value: unknown) => string;
 
-/** `typeName` as in pg_type: `int4`; of an array that of its elements, with `isArray`. */
-export function toTextOf(typeName: string, isArray: boolean): ToText {
-  const element = SCALARS[typeName] ?? anyText;
+export function toTextOf({
+  typeName,
+  shownType,
+  isArray,
+}: Pick<TableColumn, 'typeName' | 'shownType' | 'isArray'>): ToText {
+  const any = SCALARS[typeName] ?? anyText;
+  const length = /^character(?: varying)?\((\d+)\)/.exec(shownType)?.[1];
+  const element = length === undefined ? any : upTo(Number(length), any);
   return isArray ? (value) => arrayText(value, element) : element;
 }
 
@@ -28,7 +35,7 @@ const SCALARS: Readonly<Record<string, ToText>> = {
   bpchar: plainText,
   uuid: plainText,
   date: (value) => (value instanceof Date ? isoText(value).slice(0, 10) : plainText(value)),
-  timestamp: (value) => (value instanceof Date ? isoText(value).slice(0, -1) : plainText(value)),
+  timestamp: (value) => (value instanceof Date ? isoText(value).slice(0, -1) : localTime(value)),
   timestamptz: (value) => (value instanceof Date ? isoText(value) : plainText(value)),
   json: jsonText,
   jsonb: jsonText,
@@ -46,6 +53,8 @@ function wholeNumber(least: bigint, most: bigint): ToText {
   return (value) => {
     if (typeof value === 'number') {
       if (Number.isInteger(value) && value >= min && value <= max) return String(value);
+      if (!isSmall && Number.isInteger(value))
+        throw new Error(`${value} is not exact as a number; give a bigint, or a string of digits`);
     } else if (typeof value === 'bigint' || isDigits(value)) {
       const whole = BigInt(value);
       if (whole >= least && whole <= most) return whole.toString();
@@ -75,7 +84,33 @@ function exactNumber(value: unknown): string {
 function plainText(value: unknown): string {
   if (typeof value !== 'string') throw unfit(value, 'a string');
   if (value.includes('\0')) throw new Error('PostgreSQL keeps no text with the character U+0000');
+  if (!value.isWellFormed()) throw new Error('it has half a character, which is no text in UTF-8');
   return value;
+}
+
+/** Spaces at the end count for nothing, as in SQL. */
+function upTo(length: number, toText: ToText): ToText {
+  return (value) => {
+    const text = toText(value);
+    // Characters of PostgreSQL are code points, at most as many as units of UTF-16.
+    if (text.length <= length) return text;
+    const count = charactersOf(text.replace(/ +$/, ''));
+    if (count <= length) return text;
+    throw new Error(`${shown(text)} has ${count} characters, and ${length} is the most`);
+  };
+}
+
+function charactersOf(text: string): number {
+  let count = 0;
+  for (const _character of text) count++;
+  return count;
+}
+
+/** A type without time zone would drop one in silence. */
+function localTime(value: unknown): string {
+  const text = plainText(value);
+  if (!/:\d\d.*[+-](?!00(?::?00)?$)\d\d(?::?\d\d)?$/.test(text)) return text;
+  throw new Error(`${shown(text)} has a time zone, which the type drops; give a Date, or UTC`);
 }
 
 /** Types of which nothing is known here: the server decides. */
@@ -103,8 +138,21 @@ function isoText(value: Date): string {
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw unfit(value, 'a value that JSON knows');
-  if (text.includes('\\u0000')) throw new Error('PostgreSQL keeps no JSON with U+0000 in a string');
+  if (text.includes('\\u0000') && /(?<!\\)(?:\\\\)*\\u0000/.test(text))
+    throw new Error('PostgreSQL reads no JSON with U+0000 in a string');
+  // How JSON writes what it has no way for; then it is worth another look.
+  if (text.includes('null') || text.includes('{}')) JSON.stringify(value, refuseWhatJsonDrops);
   return text;
+}
+
+const DROPPED = [Map, Set, Promise, RegExp, Error] as const;
+
+function refuseWhatJsonDrops(_name: string, value: unknown): unknown {
+  const isLost =
+    (typeof value === 'number' && !Number.isFinite(value)) ||
+    DROPPED.some((type) => value instanceof type);
+  if (isLost) throw new Error(`${printed(value)} in it is nothing that JSON knows`);
+  return value;
 }
 
 function arrayText(value: unknown, element: ToText): string {
@@ -122,8 +170,15 @@ export function quotedElement(text: string): string {
 }
 
 function unfit(value: unknown, wanted: string): Error {
-  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : printed(value);
-  return new Error(`${shown} is not ${wanted}`);
+  const text = typeof value === 'string' ? shown(value) : printed(value);
+  return new Error(`${text} is not ${wanted}`);
+}
+
+const SHOWN_LENGTH = 60;
+
+function shown(text: string): string {
+  const cut = text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}…`;
+  return JSON.stringify(cut);
 }
 
 function printed(value: unknown): string {

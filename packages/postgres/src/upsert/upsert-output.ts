@@ -15,25 +15,27 @@ import type { Session } from '../client/session.ts';
 import { isDataError, reasonOf } from '../sink/row-copier.ts';
 import { BadRows } from '../table/bad-rows.ts';
 import type { BadRowPolicy, DeadLetter } from '../table/bad-rows.ts';
-import type { Columns } from '../table/columns.ts';
 import type { Field } from '../table/copy-text.ts';
 import { isBadRow, RowEncoder } from '../table/row-encoder.ts';
 import type { BadRow } from '../table/row-encoder.ts';
 import { quoted, quotedTable } from '../table/sql-names.ts';
-import { hasUniqueKey, readLayout, unfit } from '../table/table-layout.ts';
-import type { TableLayout } from '../table/table-layout.ts';
+import { readLayout } from '../table/table-layout.ts';
+import type { TableLayout, Target } from '../table/table-layout.ts';
 import { quotedElement } from '../table/value-text.ts';
 
 export interface UpsertOptions<T> {
-  readonly table: string;
-  readonly columns: Columns<T>;
-  readonly key: readonly string[];
+  readonly target: Target<T>;
   readonly badRows: BadRowPolicy;
 }
 
 /** A row, or one that cannot be written and has to be kept as a dead letter. */
 export type UpsertWrite =
-  | { readonly key: string; readonly fields: readonly Field[] }
+  | {
+      readonly key: string;
+      readonly fields: readonly Field[];
+      /** Counts the rows: batches come in the order of their keys. */
+      readonly number: number;
+    }
   | { readonly key: string; readonly bad: BadRow };
 
 type RowWrite = Extract<UpsertWrite, { readonly fields: unknown }>;
@@ -46,31 +48,28 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
   #session: Session | null = null;
   #encoder: RowEncoder<T> | null = null;
   #statement = '';
+  #columns: TableLayout['columns'] = [];
   #keyPlaces: readonly number[] = [];
+  #count = 0;
 
   constructor(context: SinkWriterContext, database: Database, options: UpsertOptions<T>) {
     this.#context = context;
     this.#database = database;
     this.#options = options;
-    this.#badRows = new BadRows(options.badRows, context.metrics);
+    this.#badRows = new BadRows(options.badRows, context);
   }
 
   async open(): Promise<void> {
     await this.#database.run(async () => {
-      const { table, columns, key } = this.#options;
+      const { target } = this.#options;
       const session = await this.#connected();
-      const layout = { ...(await readLayout(session, table, columns)), keyColumns: key };
-      if (!(await hasUniqueKey(session, table, key)))
-        throw unfit(
-          table,
-          `rows are written by the key (${key.join(', ')}), and there is no unique index on just ` +
-            `these columns; create one: create unique index on ${quotedTable(table)} ` +
-            `(${key.map(quoted).join(', ')})`,
-        );
-      await this.#badRows.check(session);
-      this.#encoder = new RowEncoder(layout, columns);
+      const layout = await readLayout(session, this.#database.place, target);
+      this.#encoder = new RowEncoder(layout, target.columns);
       this.#statement = upsertStatement(layout);
-      this.#keyPlaces = key.map((name) => layout.columns.findIndex((it) => it.name === name));
+      this.#columns = layout.columns;
+      this.#keyPlaces = layout.keyColumns.map((name) =>
+        layout.columns.findIndex((it) => it.name === name),
+      );
     });
   }
 
@@ -86,7 +85,7 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
         return this.#bad(encoder.refused(fields, 'a column of the key has no value'));
       key = key === '' && this.#keyPlaces.length === 1 ? field : `${key}${field.length}:${field}`;
     }
-    return { key: `=${key}`, fields };
+    return { key: `=${key}`, fields, number: this.#count++ };
   }
 
   keyOf(write: UpsertWrite): string {
@@ -109,31 +108,67 @@ export class UpsertOutput<T> implements IdempotentOutput<T, UpsertWrite> {
     await this.#database.close();
   }
 
-  /** Halves a batch that the server refuses until the row at fault stands alone. */
+  /**
+   * Halves a batch that the server refuses until the row at fault stands alone. From then on rows
+   * go in the order in which they came: for the server two keys may be one that differ as texts
+   * (`1` and `1.0`), and the last of them counts.
+   */
   async #writeRows(session: Session, rows: readonly RowWrite[]): Promise<DeadLetter[]> {
     const letters: DeadLetter[] = [];
     const parts = [rows];
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-      if (part.length === 0) continue;
+      const [first] = part;
+      if (first === undefined) continue;
       try {
-        const what = `writing to ${this.#options.table}`;
-        await session.query(what, this.#statement, columnsOf(part));
+        await session.query(this.#what, this.#statement, columnsOf(part));
       } catch (error) {
-        if (!isDataError(error)) throw error;
-        const [first] = part;
-        if (part.length === 1 && first !== undefined) letters.push(this.#refused(first, error));
-        else parts.push(part.slice(part.length >> 1), part.slice(0, part.length >> 1));
+        if (!isDataError(error, { columns: this.#columns })) throw error;
+        if (part.length === 1) {
+          letters.push(await this.#refused(session, first, error));
+          continue;
+        }
+        const ordered = part.toSorted((a, b) => a.number - b.number);
+        const middle = part.length >> 1;
+        parts.push(ordered.slice(middle), ordered.slice(0, middle));
       }
     }
     return letters;
   }
 
-  #refused({ fields }: RowWrite, error: PostgresError): DeadLetter {
+  async #refused(
+    session: Session,
+    { fields }: RowWrite,
+    error: PostgresError,
+  ): Promise<DeadLetter> {
     const encoder = this.#encoder;
     if (encoder === null) throw new Error('postgresUpsertSink is not open');
-    const bad = encoder.refused(fields, reasonOf(error));
+    const column = await this.#columnAtFault(session, fields, error);
+    const bad = encoder.refused(fields, reasonOf(error, column));
     this.#badRows.passOver(bad);
     return letterOf(bad);
+  }
+
+  /** Of a value that is none of its type the server says the type, and not the column. */
+  async #columnAtFault(
+    session: Session,
+    fields: readonly Field[],
+    { server }: PostgresError,
+  ): Promise<string | null> {
+    if (server === null || server.column !== null) return null;
+    if (!/^22|^42601/.test(server.sqlState) && server.dataType === null) return null;
+    for (const [i, { name, shownType }] of this.#columns.entries()) {
+      try {
+        await session.query(this.#what, `select $1::text::${shownType}`, [fields[i]]);
+      } catch (error) {
+        if (!isDataError(error, { columns: this.#columns })) throw error;
+        return name;
+      }
+    }
+    return null;
+  }
+
+  get #what(): string {
+    return `writing to ${this.#options.target.table}`;
   }
 
   #bad(bad: BadRow): UpsertWrite | null {
