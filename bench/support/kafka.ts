@@ -14,7 +14,9 @@ export async function withBroker<R>(
   if (typeof broker === 'string') throw new Error(`no Kafka broker: ${broker}`);
   const cluster = new KafkaCluster({
     bootstrap: [{ host: broker.host, port: broker.port }],
-    clock: realClock,
+    environment: { clock: realClock, logger: { log: () => undefined } },
+    name: 'bench',
+    code: 'SINK_UNAVAILABLE',
     retryForMs: 30_000,
     connect: tcpConnect({ clientId: 'bench', connectTimeoutMs: 5000, requestTimeoutMs: 30_000 }),
   });

@@ -176,7 +176,9 @@ async function compare(cluster: KafkaCluster, sequence: readonly Call[]): Promis
   model.createTopic(topic, 1);
   const modelled = new KafkaCluster({
     bootstrap: [{ host: 'model', port: 9092 }],
-    clock: realClock,
+    environment: { clock: realClock, logger: { log: () => undefined } },
+    name: 'model',
+    code: 'SINK_UNAVAILABLE',
     connect: model.connect,
     retryForMs: 5000,
   });

@@ -86,7 +86,9 @@ async function main(): Promise<boolean> {
   proxied = broker.proxiedPort;
   const cluster = new KafkaCluster({
     bootstrap: [{ host: broker.host, port: broker.port }],
-    clock: realClock,
+    environment: { clock: realClock, logger: { log: () => undefined } },
+    name: 'demo',
+    code: 'SINK_UNAVAILABLE',
     retryForMs: 30_000,
     connect: tcpConnect({ clientId: 'demo', connectTimeoutMs: 5000, requestTimeoutMs: 30_000 }),
   });

@@ -36,7 +36,7 @@ export interface ClusterFactory {
 }
 
 export function clusterFactory(
-  option: string,
+  option: 'kafkaSink' | 'kafkaSource',
   options: KafkaConnectionOptions,
   connect?: Connect,
 ): ClusterFactory {
@@ -54,12 +54,14 @@ export function clusterFactory(
     ...(sasl === undefined ? {} : { sasl }),
   };
   return {
-    open: ({ clock }, { connectTimeoutMaxMs } = { connectTimeoutMaxMs: Infinity }) => {
+    open: (environment, { connectTimeoutMaxMs } = { connectTimeoutMaxMs: Infinity }) => {
       const limitMs = Math.min(connectTimeoutMs, connectTimeoutMaxMs);
       const settings = { clientId, connectTimeoutMs: limitMs, requestTimeoutMs, ...security };
       return new KafkaCluster({
         bootstrap,
-        clock,
+        environment,
+        name: option,
+        code: option === 'kafkaSink' ? 'SINK_UNAVAILABLE' : 'SOURCE_UNAVAILABLE',
         retryForMs,
         connect: connect ?? tcpConnect(settings),
       });

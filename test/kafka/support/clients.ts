@@ -9,7 +9,9 @@ import type { Broker } from '../../../tools/kafka/broker.ts';
 export function clusterAt(broker: Broker, security: Security = {}): KafkaCluster {
   return new KafkaCluster({
     bootstrap: [{ host: broker.host, port: broker.port }],
-    clock: realClock,
+    environment: { clock: realClock, logger: { log: () => undefined } },
+    name: 'test',
+    code: 'SINK_UNAVAILABLE',
     retryForMs: 20_000,
     connect: tcpConnect({
       clientId: 'weir-test',

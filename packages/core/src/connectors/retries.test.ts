@@ -111,6 +111,17 @@ test('what was tried for long enough fails, naming the sink, the time and the op
   await failed;
 });
 
+test('a step within a step uses the time up for both', async () => {
+  const { retries: inner, clock } = world({ name: 'inner', retryForMs: 200 });
+  const { retries: outer } = world({ name: 'outer' });
+  const failed = assert.rejects(
+    outer.run(() => inner.run(() => Promise.reject(new StorageUnavailableError('away')))),
+    { message: 'inner has not got through for 150 ms: away; a larger retryForMs waits longer' },
+  );
+  await pass(clock, 200, 50);
+  await failed;
+});
+
 test('what no later try mends, or may be tried but once, fails as it is', async () => {
   const wrong = new ConfigurationError('no such table');
   await assert.rejects(

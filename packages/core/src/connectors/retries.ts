@@ -1,7 +1,7 @@
 /**
  * Steps against a system that may be away. Each is tried again, with growing delays, for as long as
  * the user allows, and the log says so: a job that waits looks like one that hangs. Only steps that
- * may be carried out twice belong here. For the sinks of Weir, and for those of others.
+ * may be carried out twice belong here. For the connectors of Weir, and for those of others.
  *
  * When the task ends nothing is waited for any more: a step that would be tried again fails with
  * what it failed with last, at once. One that is on its way is given two seconds, then `cut` says
@@ -23,6 +23,8 @@ export interface RetriesOptions {
   readonly name: string;
   /** How long a step is tried; the user's option of this name. 0: once. */
   readonly retryForMs: number;
+  /** Of the error when that is over. Default `SINK_UNAVAILABLE`. */
+  readonly code?: 'SINK_UNAVAILABLE' | 'SOURCE_UNAVAILABLE';
   /** Each delay is twice the one before. Default 50 ms. */
   readonly firstDelayMs?: number;
   /** Default 2 s. */
@@ -33,6 +35,8 @@ export interface RetriesOptions {
 const WARNED_AFTER_MS = [5000, 30_000];
 const MINUTE_MS = 60_000;
 const GRACE_MS = 2000;
+/** Errors after which nobody further out tries again: all the time has been used. */
+const GIVEN_UP = new WeakSet<Error>();
 
 export class Retries {
   /** Aborted when what is still on its way has to be broken off, since the task ends. */
@@ -61,7 +65,8 @@ export class Retries {
   /**
    * Carries a step out, again while it fails with an error of kind `transient`. `delayOf`: how long
    * the system asks to be left alone after such an error, in milliseconds.
-   * @throws StorageUnavailableError with `SINK_UNAVAILABLE` when it has been tried for long enough.
+   * @throws StorageUnavailableError when it has been tried for long enough, here or by other
+   * `Retries` within the step.
    */
   async run<R>(step: () => Promise<R>, delayOf?: (error: unknown) => number): Promise<R> {
     const { clock } = this.#environment;
@@ -75,7 +80,8 @@ export class Retries {
         if (warnedMs > 0) this.#tellSuccess(clock.now() - startedAt);
         return result;
       } catch (error) {
-        if (errorKind(error) !== 'transient' || this.#hasEnded) throw error;
+        if (errorKind(error) !== 'transient' || this.#hasEnded || GIVEN_UP.has(error as Error))
+          throw error;
         const triedMs = clock.now() - startedAt;
         const waitMs = Math.max(delayMs, delayOf?.(error) ?? 0);
         if (triedMs + waitMs > retryForMs) throw this.#givenUp(error, triedMs);
@@ -131,13 +137,15 @@ export class Retries {
   }
 
   #givenUp(error: unknown, triedMs: number): unknown {
-    const { name, retryForMs } = this.#options;
+    const { name, retryForMs, code = 'SINK_UNAVAILABLE' } = this.#options;
     if (retryForMs === 0) return error;
-    return new StorageUnavailableError(
+    const givenUp = new StorageUnavailableError(
       `${name} has not got through for ${shown(triedMs)}: ${messageOf(error)}; a larger ` +
         'retryForMs waits longer',
-      { code: 'SINK_UNAVAILABLE', cause: error, details: isWeirError(error) ? error.details : {} },
+      { code, cause: error, details: isWeirError(error) ? error.details : {} },
     );
+    GIVEN_UP.add(givenUp);
+    return givenUp;
   }
 }
 

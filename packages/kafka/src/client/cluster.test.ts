@@ -12,10 +12,16 @@ interface World {
   readonly tried: string[];
   readonly away: Set<string>;
   readonly closed: string[];
+  /** Ends the task. */
+  readonly ending: AbortController;
+  readonly logged: string[];
   readonly connections: { isOpen: boolean }[];
 }
 
-function worldOf(hosts: readonly string[]): World {
+function worldOf(hosts: readonly string[], retryForMs = 1000): World {
+  const ending = new AbortController();
+  const logged: string[] = [];
+  const logger = { log: (level: string, text: string) => void logged.push(`${level} ${text}`) };
   const connect: Connect = async (host) => {
     world.tried.push(host);
     if (world.away.has(host)) throw new KafkaError(`${host} is away`, { isTransient: true });
@@ -29,7 +35,16 @@ function worldOf(hosts: readonly string[]): World {
   };
   const bootstrap = hosts.map((host) => ({ host, port: 1 }));
   const world: World = {
-    cluster: new KafkaCluster({ bootstrap, clock: new AutoClock(), retryForMs: 1000, connect }),
+    cluster: new KafkaCluster({
+      bootstrap,
+      environment: { clock: new AutoClock(), logger, signal: ending.signal },
+      name: 'kafkaSource',
+      code: 'SOURCE_UNAVAILABLE',
+      retryForMs,
+      connect,
+    }),
+    ending,
+    logged,
     tried: [],
     away: new Set(),
     closed: [],
@@ -58,4 +73,34 @@ test('a connection that is not open any more is closed when another takes its pl
   await world.cluster.callAny(METADATA, { topics: [] });
   assert.deepEqual(world.closed, ['a']);
   assert.equal(world.connections.length, 2);
+});
+
+test('brokers that are away are told of, and stay away as an error of the source', async () => {
+  const world = worldOf(['a'], 10_000);
+  world.away.add('a');
+  await assert.rejects(
+    world.cluster.retry(() => world.cluster.metadata([])),
+    {
+      kind: 'transient',
+      code: 'SOURCE_UNAVAILABLE',
+      message:
+        'kafkaSource has not got through for 10 s: a is away; a larger retryForMs waits longer',
+    },
+  );
+  assert.deepEqual(world.logged, [
+    'warn kafkaSource has not got through for 6 s: a is away; trying again, until retryForMs of ' +
+      '10 s is over',
+  ]);
+});
+
+test('when the task ends, brokers that are away are not waited for', async () => {
+  const world = worldOf(['a'], 3_600_000);
+  world.away.add('a');
+  const failed = assert.rejects(
+    world.cluster.retry(() => world.cluster.metadata([])),
+    { message: 'a is away' },
+  );
+  world.ending.abort();
+  await failed;
+  await world.cluster.close();
 });

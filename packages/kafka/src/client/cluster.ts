@@ -1,9 +1,11 @@
 /**
  * A Kafka cluster as source and sink see it: finds leaders and coordinators, keeps one connection a
  * broker and purpose (a fetch that waits for data must not hold up other requests), and retries
- * what may be retried within a time limit. Every method throws `KafkaError`.
+ * what may be retried within a time limit, and tells so in the log. Every method throws
+ * `KafkaError`; what was retried for long enough is an error of the source or sink.
  */
-import type { Clock } from '@weir/core';
+import { Retries } from '@weir/core';
+import type { ConnectorEnvironment } from '@weir/core';
 import type { Api } from '../wire/api.ts';
 import { isCoordinatorMove, NONE, UNKNOWN_TOPIC_OR_PARTITION } from '../wire/error-codes.ts';
 import { FIND_COORDINATOR, METADATA } from '../wire/metadata.ts';
@@ -14,26 +16,30 @@ import type {
   TopicMetadata,
 } from '../wire/metadata.ts';
 import type { BrokerConnection, Connect } from './broker-connection.ts';
-import { KafkaError, noSuchTopic, refused } from './kafka-errors.ts';
-import { sleep } from './sleep.ts';
+import { asWeirError, KafkaError, noSuchTopic, refused } from './kafka-errors.ts';
+import type { Side } from './kafka-errors.ts';
 
 export type Purpose = 'control' | 'fetch' | 'produce';
 
 export interface ClusterOptions {
   readonly bootstrap: readonly { readonly host: string; readonly port: number }[];
-  readonly clock: Clock;
+  readonly environment: Pick<ConnectorEnvironment, 'clock' | 'logger' | 'signal'>;
   readonly connect: Connect;
+  /** Source or sink, for the log: `kafkaSink`. */
+  readonly name: string;
+  /** Of the failure that is reported. */
+  readonly code: Side;
   /** How long one operation is retried before its failure is reported. */
   readonly retryForMs: number;
 }
 
 /** A topic made a moment ago may not be known to every broker yet. */
 const MISSING_TOPIC_MS = 3000;
-const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MAX_MS = 1000;
 
 export class KafkaCluster {
   readonly #options: ClusterOptions;
+  readonly #retries: Retries;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
   readonly #coordinators = new Map<string, BrokerAddress>();
   readonly #topics = new Map<string, TopicMetadata>();
@@ -44,6 +50,10 @@ export class KafkaCluster {
 
   constructor(options: ClusterOptions) {
     this.#options = options;
+    const { environment, name, code, retryForMs } = options;
+    const limits = { retryForMs, maxDelayMs: RETRY_DELAY_MAX_MS };
+    this.#retries = new Retries(environment, { name, code, ...limits });
+    this.#retries.cut.addEventListener('abort', () => void this.close(), { once: true });
   }
 
   get brokers(): readonly BrokerAddress[] {
@@ -68,15 +78,19 @@ export class KafkaCluster {
   }
 
   async refreshTopic(name: string): Promise<TopicMetadata> {
-    const missingMs = Math.min(MISSING_TOPIC_MS, this.#options.retryForMs / 2);
-    const missingUntil = this.#options.clock.now() + missingMs;
+    const { environment, retryForMs } = this.#options;
+    const missingMs = Math.min(MISSING_TOPIC_MS, retryForMs / 2);
+    let missingSince: number | null = null;
     return this.retry(async () => {
       const { topics } = await this.metadata([name]);
       const found = topics.find((topic) => topic.name === name);
       if (found?.errorCode === NONE) return found;
       const code = found?.errorCode ?? UNKNOWN_TOPIC_OR_PARTITION;
-      const isMissing = code === UNKNOWN_TOPIC_OR_PARTITION;
-      if (isMissing && this.#options.clock.now() > missingUntil) throw noSuchTopic(name);
+      if (code === UNKNOWN_TOPIC_OR_PARTITION) {
+        const now = environment.clock.now();
+        missingSince ??= now;
+        if (now - missingSince > missingMs) throw noSuchTopic(name);
+      }
       throw refused(`topic ${name}`, code);
     });
   }
@@ -148,23 +162,21 @@ export class KafkaCluster {
     this.#coordinators.delete(`${type}/${name}`);
   }
 
-  /** Repeats while it fails with a transient error and time is left. */
-  async retry<R>(run: () => Promise<R>, forMs: number = this.#options.retryForMs): Promise<R> {
-    const { clock } = this.#options;
-    const until = clock.now() + forMs;
-    for (let delayMs = RETRY_DELAY_MS; ; delayMs = Math.min(delayMs * 2, RETRY_DELAY_MAX_MS)) {
+  /** Repeats while it fails with an error that may pass and time is left. */
+  retry<R>(run: () => Promise<R>): Promise<R> {
+    return this.#retries.run(async () => {
       try {
         return await run();
       } catch (error) {
         const isRetriable = error instanceof KafkaError && error.isRetriable;
-        if (!isRetriable || this.#isClosed || clock.now() + delayMs > until) throw error;
-        await sleep(clock, delayMs);
+        throw isRetriable ? asWeirError(this.#options.code, error) : error;
       }
-    }
+    });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#retries.close();
     const connections = [...this.#connections.values()];
     this.#connections.clear();
     for (const connection of connections)

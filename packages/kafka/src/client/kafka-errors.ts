@@ -14,7 +14,7 @@ import {
 } from '../wire/error-codes.ts';
 import type { Api } from '../wire/api.ts';
 
-type Side = Extract<ErrorCode, 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE'>;
+export type Side = Extract<ErrorCode, 'SOURCE_UNAVAILABLE' | 'SINK_UNAVAILABLE'>;
 
 /** A failure that has no side yet; source and sink give it theirs. */
 export class KafkaError extends Error {

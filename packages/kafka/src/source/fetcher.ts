@@ -139,6 +139,8 @@ export class Fetcher {
       }
       this.#troubleSince = null;
     } catch (error) {
+      // Where the broker is gone, another may lead now; it is looked up again.
+      for (const { topic } of partitions) cluster.forgetTopic(topic);
       await this.#trouble(error);
     } finally {
       this.#busy.delete(leader.nodeId);
