@@ -76,8 +76,8 @@ export interface KafkaSinkOptions<T> extends KafkaConnectionOptions {
    */
   readonly onUnresolvedCommit?: 'fail' | 'warn';
   /**
-   * Commits between that of a transactional id and its next use. Not below the number of retained
-   * checkpoints: an older snapshot cannot prove what became of its transactions. Default 16.
+   * Checkpoints between that of a transactional id and its next use. Not below the number of
+   * retained ones: an older snapshot cannot prove what became of its transactions. Default 16.
    */
   readonly reuseAfterCommits?: number;
   /** Takes records that cannot be serialised, and `MalformedRecord`s of a source. */

@@ -13,6 +13,7 @@ import {
   visible,
   write,
 } from '../model/sink-fixture.ts';
+import type { KafkaCommittable } from './committable.ts';
 import { parseTransactionalId } from './transaction-id.ts';
 
 /** Rejects with an error that no restart cures and whose message matches. */
@@ -144,6 +145,25 @@ test('under frequent checkpoints the broker knows few ids (failure 7)', async ()
   }
   assert.equal(visible(world).length, 500);
   assert.ok(world.broker.coordinator.idCount <= 8, `${world.broker.coordinator.idCount} ids`);
+});
+
+test('ids of aborted checkpoints rest as long as the checkpoint that commits them', async () => {
+  const world = newWorld();
+  const sink = sinkOf(world, { reuseAfterCommits: 1 });
+  const writer = await openWriter(world, sink);
+  const committer = committerOf(world, sink);
+  const promised: KafkaCommittable[] = [];
+  for (let checkpoint = 1; checkpoint <= 5; checkpoint++) {
+    await write(writer, `v${checkpoint}`);
+    promised.push(...(await barrier(writer, checkpoint)));
+  }
+  await committer.commit(promised);
+  for (let next = 6; next <= 9; next++) {
+    await write(writer, `lost ${next}`);
+    await barrier(writer, next);
+  }
+  await committerOf(world, sink).recover(recoveryOf(promised, { epoch: 1, counter: 2 }));
+  assert.deepEqual(visible(world), ['v1', 'v2', 'v3', 'v4', 'v5']);
 });
 
 test('an early crash and a rescaling leave nothing open (failure 8)', async () => {

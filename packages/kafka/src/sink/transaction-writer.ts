@@ -136,6 +136,7 @@ export class KafkaTransactionWriter<T> implements TransactionalWriter<
   ): { readonly committable: KafkaCommittable | null; readonly durable: Promise<void> } {
     this.#current = null;
     const { ref, session, firstWriteTs, routing } = transaction;
+    this.#pool.preCommitted(ref.transactionalId);
     const contents = session.queues().map(({ topic, partition, records }) => ({
       topic,
       partition,
