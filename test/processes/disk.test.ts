@@ -150,7 +150,7 @@ test('an output folder deleted during a run is told, naming what is missing [R11
   const again = await startWords(at, { rate: RATE }).ended;
   assert.match(
     again.err,
-    /SINK_UNAVAILABLE\]: fileSink is missing .*output\/part-.*put the file back/,
+    /SINK_UNAVAILABLE\]: sink [\w-]+: fileSink is missing .*output\/part-.*put the file back/,
   );
   assert.equal(again.code, 2);
 });
