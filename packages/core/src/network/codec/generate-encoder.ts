@@ -87,14 +87,16 @@ else { ${tag} = ${PRESENT}; ${this.#present(shape, variable)} }`;
    * Objects with a column of their own are compared; what is deeper is searched.
    */
   distinctness(): string {
-    const pairs: string[] = [];
-    for (const names of this.#objects.values())
-      for (const [index, name] of names.entries())
-        for (const other of names.slice(0, index))
-          pairs.push(`(${name} !== undefined && ${name} === ${other})`);
+    const alike = [...this.#objects.values()];
+    const count = alike.reduce((sum, { length }) => sum + (length * (length - 1)) / 2, 0);
     const deep = `if (isDeep && sharesObjects(v)) return ${SHARED};`;
-    if (pairs.length === 0) return deep;
-    if (pairs.length > PAIRS_MAX) return `if (sharesObjects(v)) return ${SHARED};`;
+    if (count === 0) return deep;
+    if (count > PAIRS_MAX) return `if (sharesObjects(v)) return ${SHARED};`;
+    const pairs = alike.flatMap((names) =>
+      names.flatMap((name, index) =>
+        names.slice(0, index).map((other) => `(${name} !== undefined && ${name} === ${other})`),
+      ),
+    );
     return `${deep}\nif (${pairs.join(' || ')}) return ${SHARED};`;
   }
 

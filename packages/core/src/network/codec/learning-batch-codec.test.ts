@@ -231,3 +231,39 @@ test('damaged bytes are an error of their own', () => {
       { code: 'SERIALIZATION_FAILED' },
     );
 });
+
+test('records whose parts name each other are learnt in one walk over each', () => {
+  const values = many(8, (i) => {
+    const nodes = many(60, (id) => ({ id: i + id, links: [] as unknown[] }));
+    for (const node of nodes) node.links = nodes.filter((other) => other !== node);
+    return nodes[0];
+  });
+  const wire = new Wire();
+  const back = wire.pass(values) as { id: number; links: { id: number; links: object[] }[] }[];
+  assert.equal(wire.inColumns, false);
+  assert.deepEqual(
+    back[7]?.links.map(({ id }) => id),
+    many(59, (id) => 8 + id),
+  );
+  assert.equal(back[7]?.links[3]?.links[0], back[7]);
+});
+
+test('an object that some records hold twice leaves the shape to the others', () => {
+  const wire = new Wire();
+  const both = new Date(1);
+  const values = many(20, (i) => ({ id: i, from: new Date(i), to: i === 0 ? null : new Date(-i) }));
+  wire.pass([{ id: 0, from: both, to: both }, ...values]);
+  passesInColumns(values);
+  wire.pass(values);
+  assert.equal(wire.inColumns, true);
+});
+
+test('records of more fields than code can be quick for go as records of any shape', () => {
+  const objects = (count: number): object =>
+    Object.fromEntries(many(count, (i) => [`object${i}`, { a: i, b: i, c: i, d: { e: i } }]));
+  passesInColumns(many(4, () => objects(300)));
+  const values = many(4, () => objects(400));
+  const wire = new Wire();
+  assert.deepEqual(wire.pass(values), values);
+  assert.equal(wire.inColumns, false);
+});

@@ -21,7 +21,14 @@ import type { RecordBatch } from '../../base/records.ts';
 import type { BatchCodec } from '../batch-codec.ts';
 import { GeneralBatchCodec, readTimestamps, writeTimestamps } from '../batch-codec.ts';
 import { ColumnDecoder, ColumnEncoder } from './column-codec.ts';
-import { inferShape, isPlain, mergeShapes, parseShape, shapeKey } from './record-shape.ts';
+import {
+  inferShape,
+  isPlain,
+  mergeShapes,
+  parseShape,
+  shapeKey,
+  sizeOfShape,
+} from './record-shape.ts';
 import type { Shape } from './record-shape.ts';
 
 /** Part of the format. */
@@ -31,6 +38,8 @@ const FORM_COLUMNS = 1;
 /** Smaller batches are not worth the shape that stands in front of them. */
 const COLUMNS_COUNT_MIN = 4;
 const SAMPLE_MAX = 64;
+/** V8 leaves longer code to the interpreter: then the general codec is as quick. */
+const SHAPE_SIZE_MAX = 2048;
 /** Shapes that a batch may be tried with. */
 const TRIES_MAX = 3;
 /** Batches after which a channel may generate once more without being left alone. */
@@ -115,6 +124,7 @@ export class LearningBatchCodec implements BatchCodec {
 
   #learn(channel: ChannelShape, shape: Shape): LearntShape | null {
     if (shape.kind === 'any' || shape.kind === 'none') return null;
+    if (sizeOfShape(shape) > SHAPE_SIZE_MAX) return null;
     const key = shapeKey(shape);
     const known = isPlain(shape) ? this.#encoders.get(key) : undefined;
     if (known !== undefined) return known;

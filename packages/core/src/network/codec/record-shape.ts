@@ -48,16 +48,30 @@ const STRING: Shape = { kind: 'string', nullable: false };
 const DATE: Shape = { kind: 'date', nullable: false };
 
 /** The shape all of these values have. */
-export function inferShape(values: readonly unknown[], depth = 0): Shape {
+export function inferShape(values: readonly unknown[]): Shape {
+  return mergedShape(values, (value) => shapeOf(value, { depth: 0, met: new Set() }));
+}
+
+/** `met`: objects of the same value that were looked into. */
+interface Place {
+  readonly depth: number;
+  readonly met: Set<object>;
+}
+
+function mergedShape(values: readonly unknown[], of: (value: unknown) => Shape): Shape {
   let shape = NONE;
   for (const value of values) {
-    shape = mergeShapes(shape, shapeOf(value, depth));
+    shape = mergeShapes(shape, of(value));
     if (shape.kind === 'any') return shape;
   }
   return shape;
 }
 
-function shapeOf(value: unknown, depth: number): Shape {
+/**
+ * Looks into an object that is met again only once: a value whose parts name each other has as many
+ * ways through it as there are orders of its parts.
+ */
+function shapeOf(value: unknown, { depth, met }: Place): Shape {
   switch (typeof value) {
     case 'number':
       return (value | 0) === value && !Object.is(value, -0) ? INT : NUMBER;
@@ -69,16 +83,20 @@ function shapeOf(value: unknown, depth: number): Shape {
       return MISSING;
     case 'object':
       if (value === null) return MISSING;
-      return depth >= DEPTH_MAX ? ANY : shapeOfObject(value, depth);
+      if (depth >= DEPTH_MAX) return ANY;
+      if (met.has(value)) return NONE;
+      met.add(value);
+      return shapeOfObject(value, { depth: depth + 1, met });
     default:
       return ANY;
   }
 }
 
-function shapeOfObject(value: object, depth: number): Shape {
+function shapeOfObject(value: object, inside: Place): Shape {
   if (Array.isArray(value)) {
     if (!isPlainArray(value)) return ANY;
-    return { kind: 'list', nullable: false, element: inferShape(value, depth + 1) };
+    const element = mergedShape(value, (each) => shapeOf(each, inside));
+    return { kind: 'list', nullable: false, element };
   }
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype === Date.prototype && value instanceof Date) return DATE;
@@ -88,7 +106,7 @@ function shapeOfObject(value: object, depth: number): Shape {
     return ANY;
   const fields = names.map((name) => {
     const field = (value as Record<string, unknown>)[name];
-    return { name, optional: false, shape: shapeOf(field, depth + 1) };
+    return { name, optional: false, shape: shapeOf(field, inside) };
   });
   return { kind: 'object', nullable: false, fields, prototype };
 }
@@ -178,6 +196,13 @@ function mergeFields(a: readonly Field[], b: readonly Field[]): readonly Field[]
   const optionalCount = merged.filter(({ optional }) => optional).length;
   const tooMany = optionalCount > OPTIONAL_MAX || optionalCount > merged.length - optionalCount + 4;
   return tooMany || merged.length > FIELDS_MAX ? null : merged;
+}
+
+/** Fields and elements in all of the shape: each takes code and a column. */
+export function sizeOfShape(shape: Shape): number {
+  if (shape.kind === 'list') return 1 + sizeOfShape(shape.element);
+  if (shape.kind !== 'object') return 1;
+  return shape.fields.reduce((size, field) => size + sizeOfShape(field.shape), 1);
 }
 
 /** Whether all objects of the shape are plain: then its key says all there is to it. */
