@@ -95,6 +95,7 @@ export interface ValueState<T> {
   clear(): void;
 }
 export interface ListState<T> {
+  /** The elements as they are now: what is added later does not show in it. */
   get(): readonly T[];
   add(value: T): void;
   addAll(values: Iterable<T>): void;

@@ -168,3 +168,17 @@ test('keys beyond what one map can hold are found all the same', () => {
   }
   strictEqual(backend.keyCount, 10);
 });
+
+test('a list that was read stays as it was read, whatever is added later', () => {
+  for (const freeze of [false, true]) {
+    const { backend, state } = keyedSubtask(DECLARATION, { freeze });
+    backend.setCurrentKey('a');
+    state.events.addAll([1, 2]);
+    const read = state.events.get();
+    state.events.add(3);
+    deepStrictEqual(read, [1, 2]);
+    state.events.addAll(state.events.get());
+    for (const event of state.events.get()) if (event === 3) state.events.add(4);
+    deepStrictEqual(state.events.get(), [1, 2, 3, 1, 2, 3, 4, 4]);
+  }
+});

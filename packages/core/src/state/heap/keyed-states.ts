@@ -80,9 +80,12 @@ export class HeapListState<T> implements ListState<T> {
     this.#slot = slot;
   }
 
+  /** A copy: what is emitted must not grow with the state. A frozen list never grows. */
   get(): readonly T[] {
-    const content = this.#slot.table.read(this.#slot.index);
-    return content === EMPTY ? EMPTY_LIST : (content as T[]);
+    const { table, index, freeze } = this.#slot;
+    const content = table.read(index);
+    if (content === EMPTY) return EMPTY_LIST;
+    return freeze ? (content as T[]) : (content as T[]).slice();
   }
 
   add(value: T): void {

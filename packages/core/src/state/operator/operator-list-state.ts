@@ -31,8 +31,9 @@ export class HeapOperatorListState<T> implements OperatorListState<T> {
     this.#freeze = freeze;
   }
 
+  /** A copy: what is emitted must not grow with the state. */
   get(): readonly T[] {
-    return this.#items;
+    return this.#items.slice();
   }
 
   add(value: T): void {

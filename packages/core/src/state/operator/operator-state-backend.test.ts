@@ -143,3 +143,12 @@ test('broadcast state is a map by the content of its keys', () => {
   state.rules.clear();
   deepStrictEqual([...state.rules.entries()], []);
 });
+
+test('items that were read stay as they were read, whatever is added later', () => {
+  const { state } = subtaskOf({ offsets: operatorListState<number>() });
+  state.offsets.addAll([1, 2]);
+  const read = state.offsets.get();
+  state.offsets.addAll(state.offsets.get());
+  deepStrictEqual(read, [1, 2]);
+  deepStrictEqual(state.offsets.get(), [1, 2, 1, 2]);
+});
