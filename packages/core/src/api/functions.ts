@@ -15,6 +15,7 @@ import type {
 /** What may be a key: its hash is the same on every machine, for ever. */
 export type KeyValue = string | number | bigint | boolean | readonly KeyValue[];
 export type KeySelector<T, K extends KeyValue> = (value: T) => K;
+/** Gives a record of its own: `a` was emitted, and must not be changed. */
 export type Reduce<T> = (a: T, b: T) => T;
 /** Picks a subtask in [0, parallelism). Must be deterministic. */
 export type Partitioner<K> = (key: K, parallelism: number) => number;

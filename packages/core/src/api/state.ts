@@ -16,6 +16,8 @@ export type StateDefault<T> = T extends object ? () => T : T | (() => T);
 export interface ValueStateDescriptor<T> {
   readonly kind: 'value';
   readonly default: unknown;
+  /** Its values are changed in place: tests do not freeze them. Of the engine's own states. */
+  readonly isAccumulator?: boolean;
   /** Of the values; likewise below, of items, values of entries, accumulators. */
   readonly evolution?: StateEvolution<unknown> | undefined;
   readonly __type?: T;
@@ -72,7 +74,9 @@ export type StateDeclaration = Readonly<Record<string, StateDescriptor>>;
 /** Combines records incrementally. `merge` is needed where accumulators meet (session windows). */
 export interface AggregateFunction<IN, ACC, OUT> {
   createAccumulator(): ACC;
+  /** May change the accumulator and return it. */
   add(value: IN, accumulator: ACC): ACC;
+  /** The accumulator itself, or something new: never a part of one that `add` changes. */
   getResult(accumulator: ACC): OUT;
   merge?(a: ACC, b: ACC): ACC;
 }

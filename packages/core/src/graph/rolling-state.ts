@@ -7,6 +7,7 @@ type RollingState = { readonly rolling: ValueStateDescriptor<unknown> };
 export function rollingState(
   aggregate: AggregateFunction<unknown, unknown, unknown> | null,
 ): RollingState {
-  const first = aggregate === null ? undefined : (): unknown => aggregate.createAccumulator();
-  return { rolling: { kind: 'value', default: first } };
+  if (aggregate === null) return { rolling: { kind: 'value', default: undefined } };
+  const first = (): unknown => aggregate.createAccumulator();
+  return { rolling: { kind: 'value', default: first, isAccumulator: true } };
 }

@@ -196,7 +196,7 @@ export class HeapKeyedStateBackend implements KeyedStateBackend {
     const slot: Slot = {
       table: this.#table,
       index: states.length - 1,
-      freeze: this.#freeze,
+      freeze: this.#freeze && !(descriptor.kind === 'value' && descriptor.isAccumulator === true),
       watch: null,
     };
     this.#slots.push(slot);

@@ -182,3 +182,21 @@ test('a list that was read stays as it was read, whatever is added later', () =>
     deepStrictEqual(state.events.get(), [1, 2, 3, 1, 2, 3, 4, 4]);
   }
 });
+
+test('a result that is the accumulator itself does not change with it', () => {
+  const { backend, state } = keyedSubtask({
+    count: aggregatingState<number, { n: number }, { n: number }>({
+      createAccumulator: () => ({ n: 0 }),
+      add(value, accumulator) {
+        accumulator.n += value;
+        return accumulator;
+      },
+      getResult: (accumulator) => accumulator,
+    }),
+  });
+  backend.setCurrentKey('a');
+  state.count.add(1);
+  const first = state.count.get();
+  state.count.add(1);
+  deepStrictEqual([first, state.count.get()], [{ n: 1 }, { n: 2 }]);
+});

@@ -214,10 +214,15 @@ export class HeapReducingState<T> implements ReducingState<T> {
   }
 }
 
-/** Keeps the accumulator, which `add` may change in place: it is never frozen. */
+/**
+ * Keeps the accumulator, which `add` may change in place: it is never frozen, and where it is the
+ * result itself, the result is a copy.
+ */
 export class HeapAggregatingState<IN, ACC, OUT> implements AggregatingState<IN, OUT> {
   readonly #slot: Slot;
   readonly #aggregate: AggregateFunction<IN, ACC, OUT>;
+  /** `add` gives another accumulator than it was given. */
+  #replaces = false;
 
   constructor(slot: Slot, aggregate: AggregateFunction<IN, ACC, OUT>) {
     this.#slot = slot;
@@ -229,13 +234,17 @@ export class HeapAggregatingState<IN, ACC, OUT> implements AggregatingState<IN, 
     const content = table.read(index);
     const before = content === EMPTY ? this.#aggregate.createAccumulator() : (content as ACC);
     const accumulator = this.#aggregate.add(value, before);
+    if (accumulator !== before) this.#replaces = true;
     look(this.#slot, accumulator);
     table.write(index, accumulator);
   }
 
   get(): OUT | undefined {
     const content = this.#slot.table.read(this.#slot.index);
-    return content === EMPTY ? undefined : this.#aggregate.getResult(content as ACC);
+    if (content === EMPTY) return undefined;
+    const result: unknown = this.#aggregate.getResult(content as ACC);
+    const mayChange = result === content && typeof result === 'object' && !this.#replaces;
+    return (mayChange ? structuredClone(result) : result) as OUT;
   }
 
   clear(): void {

@@ -221,3 +221,20 @@ test('reduce and aggregate emit the running result, whatever the first value is'
     ['sum 1', 'sum 3', 'many', 'many'],
   );
 });
+
+test('an accumulator that is changed in place and emitted stays what it was', () => {
+  const aggregate = {
+    createAccumulator: () => ({ sum: 0 }),
+    add(n: number, total: { sum: number }) {
+      total.sum += n;
+      return total;
+    },
+    getResult: (total: { sum: number }) => total,
+  };
+  const sums = made(spec('keyedAggregate', { aggregate }), { keySelectors: [() => 'all'] });
+  for (const n of [1, 2, 3]) sums.operator.processElement(n, n);
+  assert.deepEqual(
+    sums.fixture.emitted.map(([, value]) => value),
+    [{ sum: 1 }, { sum: 3 }, { sum: 6 }],
+  );
+});

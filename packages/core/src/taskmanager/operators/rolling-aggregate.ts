@@ -16,6 +16,11 @@ function rollingValue(
   return keyed.backend.handlesFor(rollingState(aggregate))['rolling'] as ValueState<unknown>;
 }
 
+/** As another thread would get it. */
+function copyOf(value: unknown): unknown {
+  return typeof value === 'object' ? structuredClone(value) : value;
+}
+
 export class KeyedReduceOperator extends KeyedOperator<FunctionLifecycle> {
   readonly #reduce: Reduce<unknown>;
   readonly #value: ValueState<unknown>;
@@ -57,11 +62,14 @@ export class KeyedAggregateOperator extends KeyedOperator<FunctionLifecycle> {
     this.selectKey(value, 0);
     let result: unknown;
     try {
-      const next = this.#aggregate.add(value, this.#value.value);
+      const before = this.#value.value;
+      const next = this.#aggregate.add(value, before);
       if (next instanceof Promise) this.checkResult(next, 'aggregate');
       this.#value.update(next);
       result = this.#aggregate.getResult(next);
       if (result instanceof Promise) this.checkResult(result, 'aggregate');
+      // The next record will change it, also where it is still under way.
+      if (result === next && next === before) result = copyOf(result);
     } catch (error) {
       throw this.failure(error, 'aggregate');
     }
