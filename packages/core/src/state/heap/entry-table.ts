@@ -246,7 +246,7 @@ export class EntryTable {
   #create(content: unknown): Entry | NumberEntry {
     if (this.#key === null) throw this.#noKey();
     // Zero has two signs, but is one key.
-    const key = this.#key === 0 ? 0 : this.#key;
+    const key = this.#key === 0 ? 0 : copyOf(this.#key);
     const keyGroup = this.#ownKeyGroup(key);
     const { version } = this.#snapshots;
     const entry = this.#add(typeof content === 'number', key, { keyGroup, version });
@@ -376,4 +376,9 @@ export class EntryTable {
       { details: { operator: operatorName } },
     );
   }
+}
+
+/** A tuple may be an array of the record, which is not ours: changed, it would be another key. */
+function copyOf(key: KeyValue): KeyValue {
+  return typeof key === 'object' ? key.map(copyOf) : key;
 }

@@ -257,3 +257,21 @@ test('what was of numbers when a snapshot began is in it as it was then', async 
     keys.map((key) => [key, undefined]),
   );
 });
+
+test('a tuple key stays what it is when the array it came from changes', async () => {
+  const { backend, state, ...rest } = keyedSubtask({ total: valueState<number>() });
+  const key = ['eu', ['a']] as const;
+  const record = structuredClone(key) as unknown as [string, string[]];
+  backend.setCurrentKey(record);
+  state.total.update(1);
+  record[1].push('b');
+  const part = takeSnapshot({ backend, state, ...rest });
+  const restored = keyedSubtask({ total: valueState<number>() });
+  await restoreKeyed(memoryEnvironment(), restored.backend, [part]);
+  for (const each of [{ backend, state }, restored]) {
+    each.backend.setCurrentKey(key);
+    strictEqual(each.state.total.value, 1);
+    each.state.total.clear();
+    strictEqual(each.backend.keyCount, 0);
+  }
+});
