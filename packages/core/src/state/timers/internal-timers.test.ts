@@ -121,6 +121,24 @@ test('a timer at the time NaN is refused, saying where NaN comes from', () => {
   });
 });
 
+test('a time that is no number is refused: two dates of one time would be two timers', () => {
+  const { backend, timers } = keyedSubtask({});
+  const service = timers.serviceFor(backend, new ManualClock());
+  backend.setCurrentKey('a');
+  for (const [time, kind] of [
+    [new Date(5), 'object'],
+    [5n, 'bigint'],
+    ['5', 'string'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+  ] as const) {
+    const message = new RegExp(`of type ${kind}, under key a; give milliseconds .*, a number`);
+    throws(() => service.registerEventTimeTimer(time as never), { message });
+    throws(() => service.registerProcessingTimeTimer(time as never), { message });
+    throws(() => service.deleteEventTimeTimer(time as never), { message });
+  }
+});
+
 test('an overdue processing timer fires once after restore, with its time [R091]', async () => {
   const old = keyedSubtask({});
   const start = 1_000_000;

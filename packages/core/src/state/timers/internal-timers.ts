@@ -72,12 +72,8 @@ export class InternalTimers {
    * Registering again what is pending does nothing. A time that has passed fires at the next turn.
    */
   register(domain: TimeDomain, key: KeyValue, timestamp: number): void {
-    if (Number.isNaN(timestamp))
-      throw new UserFunctionError(
-        `a timer was registered for the time NaN, under key ${String(key)}; give milliseconds ` +
-          'since the epoch. Records without a timestamp have NaN as theirs: assign timestamps ' +
-          'at the source',
-      );
+    if (typeof timestamp !== 'number' || Number.isNaN(timestamp))
+      throw notATime('registered', timestamp, key);
     this.#queues[domain].register(key, timestamp, this.#snapshots.version);
   }
 
@@ -91,6 +87,7 @@ export class InternalTimers {
   }
 
   delete(domain: TimeDomain, key: KeyValue, timestamp: number): void {
+    if (typeof timestamp !== 'number') throw notATime('deleted', timestamp, key);
     this.#queues[domain].delete(key, timestamp);
   }
 
@@ -150,6 +147,18 @@ export class InternalTimers {
     const keyGroup = keyGroupOf(hashKey(key), this.maxParallelism);
     this.#snapshots.add(version, keyGroup, [domain, timestamp, key]);
   }
+}
+
+function notATime(what: string, timestamp: unknown, key: KeyValue): UserFunctionError {
+  const isNumber = typeof timestamp === 'number';
+  const kind = timestamp === null ? 'null' : typeof timestamp;
+  const hint = isNumber
+    ? '. Records without a timestamp have NaN as theirs: assign timestamps at the source'
+    : ', a number';
+  return new UserFunctionError(
+    `a timer was ${what} for the time ${isNumber ? 'NaN' : `of type ${kind}`}, under key ` +
+      `${String(key)}; give milliseconds since the epoch${hint}`,
+  );
 }
 
 class CurrentKeyTimers implements TimerService {
