@@ -124,6 +124,30 @@ postgresTest('a newer attempt ends an older one, which cannot come back', async 
   await writers.closeAll();
 });
 
+postgresTest('a new process ends the sessions of all subtasks there were', async (server) => {
+  const name = await table(server);
+  await server.psql(`insert into ${name} values ('a', 0)`);
+  const writers = upsertWriters(server.url, name, {
+    lockTimeoutMs: 30_000,
+    requestTimeoutMs: 31_000,
+  });
+  const old = await writers.open({ subtask: 1 });
+  // Waits for the row of one key, with an older row of another key behind it.
+  const holder = server.psql(`begin; select 1 from ${name} for update; select pg_sleep(1); commit`);
+  await sleep(200);
+  old.put('a', 1);
+  old.put('b', 1);
+  const late = assert.rejects(old.barrier(), { kind: 'fenced' });
+  await sleep(200);
+  const successor = await writers.open({ epoch: 2 });
+  successor.put('b', 2);
+  await successor.barrier();
+  await holder;
+  await late;
+  assert.equal(await rowsOf(server, name), 'a=0 b=2');
+  await writers.closeAll();
+});
+
 ownServerTest('a server that crashes in mid-run is waited for', {}, async (server) => {
   const name = await table(server);
   const writers = upsertWriters(server.url, name, { retryForMs: 30_000 });

@@ -17,11 +17,17 @@ interface Total {
 }
 type Writer = SinkWriter<Total, never, never>;
 
-/** Writers of one subtask; each is a newer attempt. */
+/** What a writer is, where it is not subtask 0 of the only process. */
+interface WriterPlace {
+  readonly subtask?: number;
+  readonly epoch?: number;
+}
+
+/** Writers of one sink; each is a newer attempt. */
 function writersOn(server: RedisServer, options: Partial<RedisUpsertSinkOptions<Total>>) {
   const jobId = freshJobId();
   let counter = 0;
-  return async (): Promise<Writer> => {
+  return async ({ subtask = 0, epoch = 1 }: WriterPlace = {}): Promise<Writer> => {
     counter++;
     const sink = redisUpsertSink<Total>({
       connection: server.url,
@@ -33,9 +39,9 @@ function writersOn(server: RedisServer, options: Partial<RedisUpsertSinkOptions<
       ...environmentOf(counter),
       jobId,
       operatorId: OPERATOR_ID,
-      subtask: 0,
-      parallelism: 1,
-      attempt: { epoch: 1, counter },
+      subtask,
+      parallelism: subtask + 1,
+      attempt: { epoch, counter },
       checkpointing: true,
       metrics: testCounters().metrics,
       scheduleHousekeeping: () => undefined,
@@ -98,6 +104,23 @@ redisTest('an outdated attempt can write no more once its successor is there', a
   assert.equal(await server.cli('GET', key), '4');
   await old.close();
   await successor.close();
+});
+
+redisTest('a new process ends the connections of all subtasks there were', async (server) => {
+  const key = fresh('total');
+  const next = writersOn(server, { value: ({ total }) => total });
+  const old = await next({ subtask: 1 });
+  const beside = await next({ subtask: 0 });
+  await write(old, { key, total: 1 });
+  const successor = await next({ epoch: 2 });
+  await write(successor, { key, total: 3 });
+  for (const late of [old, beside])
+    await assert.rejects(
+      write(late, { key, total: 2 }),
+      /a newer attempt writes to Redis|not answer/,
+    );
+  assert.equal(await server.cli('GET', key), '3');
+  for (const writer of [old, beside, successor]) await writer.close();
 });
 
 redisTest('a connection that breaks is renewed, and the batch written again', async (server) => {

@@ -88,20 +88,34 @@ export async function endSessions(
   }
 }
 
-function isDead(text: string, { attempt, subtasks, includingOwn = false }: DeadSessions): boolean {
-  const name = parse(text);
-  if (name === null || (subtasks !== 'all' && !subtasks.includes(name.subtask))) return false;
-  return includingOwn ? !isLower(attempt, name.attempt) : isLower(name.attempt, attempt);
+function isDead(text: string, dead: DeadSessions): boolean {
+  const other = parse(text);
+  if (other === null || !isRival(other, dead)) return false;
+  const { attempt, includingOwn = false } = dead;
+  return includingOwn ? !isLower(attempt, other.attempt) : isLower(other.attempt, attempt);
 }
 
-function isNewer(text: string, { attempt, subtasks, includingOwn = false }: DeadSessions): boolean {
-  const name = parse(text);
-  if (!includingOwn || name === null) return false;
-  if (subtasks !== 'all' && !subtasks.includes(name.subtask)) return false;
-  return isLower(attempt, name.attempt);
+function isNewer(text: string, dead: DeadSessions): boolean {
+  const other = parse(text);
+  if (dead.includingOwn !== true || other === null || !isRival(other, dead)) return false;
+  return isLower(dead.attempt, other.attempt);
 }
 
-function parse(text: string): { readonly subtask: number; readonly attempt: Attempt } | null {
+/**
+ * Whether only one of both may write. Other subtasks of the same process live beside each other; of
+ * another process none does, and with another parallelism its keys were with other subtasks.
+ */
+function isRival(other: SessionName, { attempt, subtasks }: DeadSessions): boolean {
+  if (other.attempt.epoch !== attempt.epoch) return true;
+  return subtasks === 'all' || subtasks.includes(other.subtask);
+}
+
+interface SessionName {
+  readonly subtask: number;
+  readonly attempt: Attempt;
+}
+
+function parse(text: string): SessionName | null {
   const match = /^(\d+) (\d+)\.(\d+)$/.exec(text);
   if (match === null) return null;
   const [subtask = 0, epoch = 0, counter = 0] = match.slice(1).map(Number);

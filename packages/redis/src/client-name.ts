@@ -43,7 +43,7 @@ export async function endOlderConnections(
     ]);
     const older: string[] = [];
     for (const { id, name } of connectionsIn(String(list))) {
-      const attempt = attemptIn(name, writer);
+      const attempt = rivalIn(name, writer);
       if (attempt === null || id === String(own)) continue;
       const order = compareAttempts(attempt, writer.attempt);
       if (order > 0)
@@ -73,8 +73,18 @@ function connectionsIn(list: string): { readonly id: string; readonly name: stri
   });
 }
 
-function attemptIn(name: string, writer: Writer): Writer['attempt'] | null {
-  const prefix = `${sinkName(writer)}:${writer.subtask}:`;
-  const match = name.startsWith(prefix) ? /^(\d+)\.(\d+)$/.exec(name.slice(prefix.length)) : null;
-  return match === null ? null : { epoch: Number(match[1]), counter: Number(match[2]) };
+/**
+ * The attempt of a writer of this sink of which only one may write: other subtasks of the same
+ * process live beside it; of another process none does, and with another parallelism its keys were
+ * with other subtasks.
+ */
+function rivalIn(name: string, writer: Writer): Writer['attempt'] | null {
+  const prefix = `${sinkName(writer)}:`;
+  const match = name.startsWith(prefix)
+    ? /^(\d+):(\d+)\.(\d+)$/.exec(name.slice(prefix.length))
+    : null;
+  if (match === null) return null;
+  const [subtask, epoch, counter] = match.slice(1).map(Number) as [number, number, number];
+  const isRival = epoch !== writer.attempt.epoch || subtask === writer.subtask;
+  return isRival ? { epoch, counter } : null;
 }

@@ -21,8 +21,14 @@ export interface UpsertWriter {
   barrier(): Promise<void>;
 }
 
+/** What a writer is, where it is not subtask 0 of the only process. */
+export interface WriterPlace {
+  readonly subtask?: number;
+  readonly epoch?: number;
+}
+
 export interface UpsertWriters {
-  open(): Promise<UpsertWriter>;
+  open(place?: WriterPlace): Promise<UpsertWriter>;
   closeAll(): Promise<void>;
 }
 
@@ -34,7 +40,7 @@ export function upsertWriters(
   const jobId = freshJobId();
   const closes: (() => Promise<void>)[] = [];
   return {
-    async open() {
+    async open({ subtask = 0, epoch = 1 } = {}) {
       const sink = postgresUpsertSink<Total>({
         connection: url,
         table,
@@ -49,9 +55,9 @@ export function upsertWriters(
         jobId,
         operatorId: '123456789abcdef0123456789abcdef0',
         clock: realClock,
-        subtask: 0,
-        parallelism: 1,
-        attempt: { epoch: 1, counter: closes.length + 1 },
+        subtask,
+        parallelism: subtask + 1,
+        attempt: { epoch, counter: closes.length + 1 },
         metrics,
       } as unknown as SinkWriterContext;
       const writer = sink.createWriter(context, []);
