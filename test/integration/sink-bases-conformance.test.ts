@@ -20,24 +20,26 @@ class Store implements ConformanceSystem<number> {
   }
 }
 
+/** What one that says that its confirmation is atomic may do wrong. */
+type LogLie = 'confirms behind the data' | 'writes what is there';
+
 class LogSink extends WriteAheadLogSink<number> {
   readonly name = 'log';
   readonly confirmation: 'atomic' | 'separate';
   readonly #store: Store;
   readonly #gate: ProcessGate;
-  /** Says that its confirmation is atomic, and writes it behind the data. */
-  readonly #lies: boolean;
+  readonly #lie: LogLie | null;
 
   constructor(
     store: Store,
     gate: ProcessGate,
-    { confirmation, lies = false }: { confirmation: 'atomic' | 'separate'; lies?: boolean },
+    options: { readonly confirmation: 'atomic' | 'separate'; readonly lie?: LogLie },
   ) {
     super();
     this.#store = store;
     this.#gate = gate;
-    this.confirmation = confirmation;
-    this.#lies = lies;
+    this.confirmation = options.confirmation;
+    this.#lie = options.lie ?? null;
   }
 
   protected override connect(): WriteAheadLogTarget<number> {
@@ -49,10 +51,12 @@ class LogSink extends WriteAheadLogSink<number> {
         send: async (values, batch) => {
           const name = batchName(batch);
           await gate.call(`write ${name}`, async () => {
+            if (store.confirmed.has(name) && this.#lie !== 'writes what is there') return;
             store.records.push(...values);
-            if (this.confirmation === 'atomic' && !this.#lies) store.confirmed.add(name);
+            if (this.confirmation === 'atomic' && this.#lie !== 'confirms behind the data')
+              store.confirmed.add(name);
           });
-          if (this.#lies) await confirm(name);
+          if (this.#lie === 'confirms behind the data') await confirm(name);
         },
         close: () => Promise.resolve(),
       },
@@ -113,8 +117,14 @@ for (const [sink, make] of Object.entries(HONEST))
 
 const LIES: Readonly<Record<string, readonly [Make, string]>> = {
   'a confirmation that is called atomic and is not': [
-    (store, gate) => new LogSink(store, gate, { confirmation: 'atomic', lies: true }),
+    (store, gate) =>
+      new LogSink(store, gate, { confirmation: 'atomic', lie: 'confirms behind the data' }),
     'crash after every step',
+  ],
+  'an atomic write that does not look at what is there': [
+    (store, gate) =>
+      new LogSink(store, gate, { confirmation: 'atomic', lie: 'writes what is there' }),
+    'fenced attempt',
   ],
   'a write that is called idempotent and is not': [
     (store, gate) => new KeySink(store, gate, true),

@@ -30,6 +30,6 @@ export type {
   ConformanceOptions,
   ConformanceSystem,
 } from './conformance/conformance-subject.ts';
-export { ConformanceError } from './conformance/conformance-cases.ts';
+export { ConformanceError } from './conformance/broken-rules.ts';
 export { AutoClock } from './conformance/auto-clock.ts';
 export type { ProcessGate } from './conformance/process-gate.ts';

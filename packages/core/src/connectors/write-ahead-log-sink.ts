@@ -39,9 +39,10 @@ export interface WriteAheadLogOutput<T> {
   open?(): Promise<void>;
   /**
    * Writes all values, in their order, and resolves when they are durable in the outer system. With
-   * an `atomic` confirmation that of `batch` is written in the same step. May be called again for
-   * the same batch, with the same values. A rejection of kind `transient` is tried again; any other
-   * ends the job.
+   * an `atomic` confirmation that of `batch` is written in the same step, and nothing at all where
+   * it is there by then: an outdated process may be in the middle of the same. May be called again
+   * for the same batch, with the same values. A rejection of kind `transient` is tried again; any
+   * other ends the job.
    */
   send(values: readonly T[], batch: LoggedBatch): Promise<void>;
   close(): Promise<void>;

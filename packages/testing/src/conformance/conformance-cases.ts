@@ -7,6 +7,15 @@ import { errorKind, messageOf } from '@weir/core';
 import { canonical, shown } from '../simulate/canonical.ts';
 import { compareOutput } from '../simulate/compare-outputs.ts';
 import type { Comparison } from '../simulate/compare-outputs.ts';
+import {
+  ConformanceError,
+  LEFT_BEHIND,
+  MISSING,
+  named,
+  PART,
+  REPEATED,
+  TOO_EARLY,
+} from './broken-rules.ts';
 import type { ConformanceSubject, ConformanceSystem } from './conformance-subject.ts';
 import { ProcessDied, Steps } from './process-gate.ts';
 import type { StepFault } from './process-gate.ts';
@@ -20,24 +29,6 @@ const PARALLELISM = 2;
 /** Number of the interval in which a server is restarted, from 0. */
 const RESTART_INTERVAL = 2;
 const RESTARTS_MAX = 10;
-const NAMED_MAX = 5;
-
-const MISSING =
-  'What was written before a checkpoint must reach the system: `durable` of prepareCommit ' +
-  'resolves only when it has, and rejects when it has not; recover commits what the checkpoint ' +
-  'holds';
-const REPEATED =
-  'What was written once must be seen once: commit and recover are given committables again that ' +
-  'are committed already, and must leave these alone (by a name or a number of each that the ' +
-  'system knows), and recover removes what no checkpoint promised';
-const LEFT_BEHIND =
-  'What a dead process has begun is removed by recover, which is told the attempts that are dead';
-const TOO_EARLY = 'Nothing may be seen before commit, which comes when the checkpoint is complete';
-
-/** Broken rules, in words. */
-export class ConformanceError extends Error {
-  override readonly name = 'ConformanceError';
-}
 
 type World<T, S extends ConformanceSystem<T>> = SinkWorld<T, S>;
 type Process<T, S extends ConformanceSystem<T>> = SinkProcess<T, S>;
@@ -259,6 +250,69 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     };
     await this.#runToEnd(world, { opened: goesOn });
     await this.#check(world, 'when an outdated attempt went on writing');
+    for (const work of ['commit', 'recovery'] as const)
+      for (let call = 0; await this.#outdatedStoodStill(work, call);) call++;
+  }
+
+  /**
+   * An outdated process stands still before a call, and makes it when another has taken over and
+   * has a checkpoint that is not committed yet. Gives whether so many calls were made.
+   */
+  async #outdatedStoodStill(work: 'commit' | 'recovery', call: number): Promise<boolean> {
+    const world = this.#world();
+    const { steps } = world;
+    const old = world.newProcess();
+    await old.recover(NO_CHECKPOINT);
+    await old.startWriters(PARALLELISM);
+    await old.write(INTERVALS[0] ?? 0);
+    const checkpoint = await old.prepare();
+    world.completed = checkpoint;
+    world.stage = 1;
+    steps.standStill(call);
+    let outdated = old;
+    if (work === 'recovery') {
+      old.gate.kill();
+      outdated = world.newProcess();
+    }
+    const late = (
+      work === 'commit' ? old.commit(checkpoint.committables) : outdated.recover(checkpoint)
+    ).catch(() => undefined);
+    const stood = await Promise.race([steps.stood.then(() => true), late.then(() => false)]);
+    if (stood)
+      await this.#getOn(
+        () => `when an outdated process stood still in its ${work}, before ${steps.at}`,
+        world,
+        onceAt(world, 'prepared', () => {
+          steps.release();
+          return late;
+        }),
+      );
+    outdated.gate.kill();
+    return stood;
+  }
+
+  /** What the others have prepared is still theirs. */
+  async restartedInPart(): Promise<void> {
+    const world = this.#world();
+    const process = world.newProcess();
+    const [first, , second, last] = INTERVALS as readonly [number, number, number, number];
+    await process.recover(NO_CHECKPOINT);
+    await process.startWriters(PARALLELISM);
+    await process.write(first);
+    await process.complete(await process.prepare());
+    await process.write(second);
+    await process.prepare();
+    const when = 'when one subtask was restarted and the others went on';
+    try {
+      await process.restartWriter(0);
+      await process.write(last);
+      await process.complete(await process.prepare(true));
+      await process.close();
+    } catch (error) {
+      throw new ConformanceError(`${when}: the job does not get on: ${messageOf(error)}. ${PART}`);
+    }
+    process.gate.kill();
+    await this.#check(world, when);
   }
 
   /** Once in a run, in the middle of it; for the answers, at each call that publishes in turn. */
@@ -433,10 +487,4 @@ function onceAt<T, S extends ConformanceSystem<T>>(
       await process.complete(checkpoint);
     },
   };
-}
-
-function named(what: string, records: readonly unknown[]): string {
-  if (records.length === 0) return '';
-  const more = records.length > NAMED_MAX ? ' …' : '';
-  return `${what}: ${records.slice(0, NAMED_MAX).map(shown).join(', ')}${more}`;
 }

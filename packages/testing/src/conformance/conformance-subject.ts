@@ -38,6 +38,7 @@ export type ConformanceCaseName =
   | 'restored twice'
   | 'restored at another parallelism'
   | 'expired transaction'
+  | 'restarted in part'
   | 'fenced attempt'
   | 'server restarted in between';
 

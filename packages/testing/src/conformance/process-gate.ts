@@ -8,9 +8,15 @@ import type { FileReader, FileSystem, FileWriter } from '@weir/core';
 
 /**
  * `crash-before`, `crash-after`: the process dies, and the call has no effect, or has it ·
- * `lose-request`, `lose-answer`: the call fails, and has no effect, or has it.
+ * `lose-request`, `lose-answer`: the call fails, and has no effect, or has it · `stand-still`: the
+ * call is made much later.
  */
-export type StepFault = 'crash-before' | 'crash-after' | 'lose-request' | 'lose-answer';
+export type StepFault =
+  | 'crash-before'
+  | 'crash-after'
+  | 'lose-request'
+  | 'lose-answer'
+  | 'stand-still';
 
 /** Counts the calls of all processes of a case, and says at which of them what happens. */
 export class Steps {
@@ -18,6 +24,8 @@ export class Steps {
   #fault: StepFault | null;
   #at: number;
   #meanwhile: () => void | Promise<void> = () => undefined;
+  readonly #stood = Promise.withResolvers<void>();
+  readonly #released = Promise.withResolvers<void>();
 
   /** `at`: the number of the call, from 0. */
   constructor(fault: StepFault | null = null, at = -1) {
@@ -40,6 +48,27 @@ export class Steps {
     this.#fault = 'lose-answer';
     this.#at = this.names.length + calls;
     this.#meanwhile = meanwhile;
+  }
+
+  /** The process that makes the call stands still before it, until `release`. */
+  standStill(calls: number): void {
+    this.#fault = 'stand-still';
+    this.#at = this.names.length + calls;
+  }
+
+  /** Resolves when a process stands still. */
+  get stood(): Promise<void> {
+    return this.#stood.promise;
+  }
+
+  release(): void {
+    this.#released.resolve();
+  }
+
+  /** For the gate of the process that stands still. */
+  async untilReleased(): Promise<void> {
+    this.#stood.resolve();
+    await this.#released.promise;
   }
 
   disarm(): void {
@@ -89,7 +118,8 @@ export class ProcessGate {
   async call<R>(name: string, act: () => Promise<R>): Promise<R> {
     if (this.#isDead) return new Promise<never>(() => undefined);
     const fault = this.#steps.next(name);
-    if (fault === null) return this.#alive(await act());
+    if (fault === 'stand-still') await this.#steps.untilReleased();
+    if (fault === null || fault === 'stand-still') return this.#alive(await act());
     if (fault === 'crash-after' || fault === 'lose-answer') {
       await act();
       await this.#steps.meanwhile();

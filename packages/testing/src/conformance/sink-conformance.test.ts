@@ -36,7 +36,8 @@ interface Transaction {
 class Database implements ConformanceSystem<number> {
   readonly transactions = new Map<string, Transaction>();
   readonly published: number[] = [];
-  lowest: Attempt = { epoch: 0, counter: 0 };
+  /** Of each subtask; lower attempts can write no more. */
+  readonly lowest = new Map<number, Attempt>();
 
   visible(): readonly number[] {
     return this.published;
@@ -55,7 +56,8 @@ class Database implements ConformanceSystem<number> {
   }
 
   write(transaction: Transaction): void {
-    if (compareAttempts(transaction.attempt, this.lowest) < 0) throw new Error('fenced');
+    const lowest = this.lowest.get(transaction.subtask) ?? transaction.attempt;
+    if (compareAttempts(transaction.attempt, lowest) < 0) throw new Error('fenced');
     const known = this.transactions.get(transaction.id);
     if (known !== undefined && known.state !== 'open') throw new Error(`${known.id} is not open`);
     this.transactions.set(transaction.id, { ...transaction, records: [...transaction.records] });
@@ -80,7 +82,9 @@ type Lie =
   | 'says it is durable too early'
   | 'swallows what is gone'
   | 'says pending always'
-  | 'leaves transactions open';
+  | 'leaves transactions open'
+  | 'aborts those of any attempt'
+  | 'aborts those of any subtask';
 
 class DatabaseSink extends TwoPhaseCommitSink<number, Transaction, string> {
   readonly name = 'database';
@@ -154,16 +158,21 @@ class DatabaseSink extends TwoPhaseCommitSink<number, Transaction, string> {
     };
   }
 
-  async #abort({ committables, attempt }: SinkRecovery<string, never>): Promise<void> {
+  async #abort({ committables, attempt, subtasks }: SinkRecovery<string, never>): Promise<void> {
     const [database, lie] = [this.#database, this.#lie];
+    const isMine = (subtask: number): boolean =>
+      subtasks === 'all' || subtasks.includes(subtask) || lie === 'aborts those of any subtask';
     await this.#gate.call('abort', async () => {
-      database.lowest = attempt;
+      for (let subtask = 0; subtask < 3; subtask++)
+        if (isMine(subtask)) database.lowest.set(subtask, attempt);
       if (lie === 'leaves transactions open') return;
       for (const transaction of database.transactions.values()) {
         const isNamed = committables.includes(transaction.id) && lie !== 'aborts what is promised';
         if (transaction.state === 'committed' && lie !== 'aborts what is promised') continue;
-        if (!isNamed && compareAttempts(transaction.attempt, attempt) < 0)
-          transaction.state = 'aborted';
+        const isDead =
+          lie === 'aborts those of any attempt' ||
+          compareAttempts(transaction.attempt, attempt) < 0;
+        if (!isNamed && isDead && isMine(transaction.subtask)) transaction.state = 'aborted';
       }
     });
   }
@@ -192,6 +201,8 @@ const CAUGHT: Readonly<Record<Lie, readonly ConformanceCaseName[]>> = {
   'swallows what is gone': ['expired transaction'],
   'says pending always': ['probe'],
   'leaves transactions open': ['aborted checkpoint'],
+  'aborts those of any attempt': ['fenced attempt'],
+  'aborts those of any subtask': ['restarted in part'],
 };
 
 for (const [lie, cases] of Object.entries(CAUGHT))
@@ -241,6 +252,53 @@ test('a plain sink is held to what it promises: nothing is missing', async () =>
   const cases = sinkConformance(boasting, () => new Database(), options);
   const crash = cases.find(({ name }) => name === 'crash after every step');
   await assert.rejects(crash!.run(), /with crash-after at step \d+, write \d: twice/);
+});
+
+test('a writer is given the states of its checkpoint', async () => {
+  /** Keeps what it has not written in its state, until there is enough of it. */
+  const holding = (published: Set<number>, gate: ProcessGate): Sink<number> => ({
+    name: 'holding',
+    write: 'idempotent',
+    createWriter: (_context, restored) => {
+      const held = (restored as readonly number[][]).flat();
+      let calls: Promise<void> = Promise.resolve();
+      const flush = (): void => {
+        const values = held.splice(0);
+        calls = calls.then(() =>
+          gate.call('write', async () => values.forEach((value) => published.add(value))),
+        );
+        calls.catch(() => undefined);
+      };
+      return {
+        isWritable: true,
+        whenWritable: () => Promise.resolve(),
+        write: (value) => {
+          held.push(value);
+          if (held.length === 4) flush();
+        },
+        prepareCommit: ({ endOfInput }) => {
+          if (endOfInput) flush();
+          return { committables: [], writerStates: [[...held]], durable: calls };
+        },
+        close: () => Promise.resolve(),
+      };
+    },
+  });
+  class Shelf implements ConformanceSystem<number> {
+    readonly published = new Set<number>();
+    visible(): readonly number[] {
+      return [...this.published];
+    }
+    unfinished(): readonly string[] {
+      return [];
+    }
+  }
+  const cases = sinkConformance(
+    (shelf: Shelf, gate) => holding(shelf.published, gate),
+    () => new Shelf(),
+    options,
+  );
+  for (const { run } of cases) await run();
 });
 
 /** Holds in memory what it takes, until it is told to put it on its disk. */

@@ -6,7 +6,8 @@
 import type { Sink, WriteMode } from '@weir/core';
 import type { Comparison } from '../simulate/compare-outputs.ts';
 import { AutoClock } from './auto-clock.ts';
-import { ConformanceCases, ConformanceError } from './conformance-cases.ts';
+import { ConformanceError } from './broken-rules.ts';
+import { ConformanceCases } from './conformance-cases.ts';
 import type {
   ConformanceCaseName,
   ConformanceOptions,
@@ -59,6 +60,7 @@ export function sinkConformance<T, S extends ConformanceSystem<T>>(
     ['answer lost at every step', null, () => cases.atEveryStep('lose-answer')],
     ['restored twice', null, () => cases.restoredTwice()],
     ['restored at another parallelism', null, () => cases.restoredAtAnotherParallelism()],
+    ['restarted in part', null, () => cases.restartedInPart()],
     [
       'expired transaction',
       noCommits ?? without(system, 'expire'),

@@ -36,6 +36,10 @@ export const NO_CHECKPOINT: SinkCheckpoint = {
   writerStates: [],
 };
 
+/** What a checkpoint holds of one subtask. */
+type SubtaskPart = Pick<SinkCheckpoint, 'committables' | 'writerStates'>;
+
+const NOTHING: SubtaskPart = { committables: [], writerStates: [] };
 const ELEMENT = { timestamp: Number.NaN, watermark: -Infinity };
 const COMMIT_TRIES = 5;
 
@@ -79,8 +83,14 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
   readonly #context: CommitterContext;
   readonly #writers: SinkWriter<T>[] = [];
   #committer: Committer<unknown> | null = null;
-  /** Of checkpoints that are not complete, and of the present one. */
-  #uncommitted: unknown[] = [];
+  /** Of each subtask, of checkpoints that are not complete and of the present one. */
+  #uncommitted: unknown[][] = [];
+  /** Writer states of the checkpoint that this process began from. */
+  #restored: readonly unknown[] = [];
+  /** By subtask, of the newest checkpoint and of the newest that is complete. */
+  #prepared: readonly SubtaskPart[] = [];
+  #completed: readonly SubtaskPart[] = [];
+  #parallelism = 0;
   position = 0;
 
   constructor(world: SinkWorld<T, S>, attempt: Attempt) {
@@ -108,6 +118,7 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
   async recover(from: SinkCheckpoint): Promise<void> {
     const recovering = this.newCommitter();
     this.position = from.position;
+    this.#restored = structuredClone(from.writerStates);
     if (recovering === null) return;
     for (const name of ['recover', 'commit', 'probe', 'close'] as const)
       if (typeof recovering[name] !== 'function')
@@ -126,22 +137,51 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
 
   async startWriters(parallelism: number): Promise<void> {
     this.#committer = this.newCommitter();
+    this.#parallelism = parallelism;
+    this.#uncommitted = Array.from({ length: parallelism }, () => []);
     for (let subtask = 0; subtask < parallelism; subtask++) {
-      const writer = this.sink.createWriter(
-        {
-          ...this.#context,
-          subtask,
-          parallelism,
-          attempt: this.attempt,
-          checkpointing: true,
-          metrics: { counter: () => ({ add: () => undefined }) },
-          scheduleHousekeeping: () => undefined,
-        },
-        [],
-      );
-      this.#writers.push(writer);
-      await writer.open?.();
+      const restored = this.#restored.filter((_, index) => index % parallelism === subtask);
+      this.#writers.push(await this.#openWriter(subtask, this.attempt, restored));
     }
+  }
+
+  /**
+   * One subtask fails, and a newer attempt of it alone goes on from the last complete checkpoint,
+   * while the others keep what they have.
+   */
+  async restartWriter(subtask: number): Promise<void> {
+    const { committables, writerStates } = this.#completed[subtask] ?? NOTHING;
+    await this.#writers[subtask]?.close();
+    const attempt = { ...this.attempt, counter: this.attempt.counter + 1 };
+    const recovering = this.newCommitter();
+    const restored = structuredClone({ committables, writerStates });
+    await recovering?.recover({ ...restored, attempt, subtasks: [subtask], allowOlder: false });
+    await recovering?.close();
+    this.#uncommitted[subtask] = [];
+    this.#writers[subtask] = await this.#openWriter(subtask, attempt, restored.writerStates);
+    for (let n = this.#world.completed.position; n < this.position; n++)
+      if (n % this.#parallelism === subtask) await this.#writeOne(n);
+  }
+
+  async #openWriter(
+    subtask: number,
+    attempt: Attempt,
+    restored: readonly unknown[],
+  ): Promise<SinkWriter<T>> {
+    const writer = this.sink.createWriter(
+      {
+        ...this.#context,
+        subtask,
+        parallelism: this.#parallelism,
+        attempt,
+        checkpointing: true,
+        metrics: { counter: () => ({ add: () => undefined }) },
+        scheduleHousekeeping: () => undefined,
+      },
+      restored,
+    );
+    await writer.open?.();
+    return writer;
   }
 
   /** A committer of its own, as the JobManager has one while it recovers. */
@@ -151,12 +191,14 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
 
   /** Writes the next records, in turn to all subtasks. */
   async write(count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      const writer = this.#writers[this.position % this.#writers.length];
-      if (writer === undefined) throw new Error('the writers are not started');
-      if (!writer.isWritable) await writer.whenWritable();
-      writer.write(this.#world.record(this.position++), ELEMENT);
-    }
+    for (let i = 0; i < count; i++) await this.#writeOne(this.position++);
+  }
+
+  async #writeOne(n: number): Promise<void> {
+    const writer = this.#writers[n % this.#parallelism];
+    if (writer === undefined) throw new Error('the writers are not started');
+    if (!writer.isWritable) await writer.whenWritable();
+    writer.write(this.#world.record(n), ELEMENT);
   }
 
   /** A barrier: resolves when everything before it is durable, as the sink says. */
@@ -165,13 +207,20 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
     const prepared = this.#writers.map((writer) =>
       writer.prepareCommit({ checkpointId: id, endOfInput }),
     );
-    this.#uncommitted.push(...prepared.flatMap(({ committables }) => [...committables]));
-    const checkpoint = structuredClone({
+    for (const [subtask, { committables }] of prepared.entries())
+      this.#uncommitted[subtask]?.push(...committables);
+    this.#prepared = structuredClone(
+      prepared.map(({ writerStates }, subtask) => ({
+        committables: this.#uncommitted[subtask] ?? [],
+        writerStates,
+      })),
+    );
+    const checkpoint = {
       id,
       position: this.position,
-      committables: this.#uncommitted,
-      writerStates: prepared.flatMap(({ writerStates }) => [...writerStates]),
-    });
+      committables: this.#prepared.flatMap(({ committables }) => committables),
+      writerStates: this.#prepared.flatMap(({ writerStates }) => writerStates),
+    };
     await Promise.all(prepared.map(({ durable }) => durable));
     return checkpoint;
   }
@@ -179,7 +228,8 @@ export class SinkProcess<T, S extends ConformanceSystem<T>> {
   /** The checkpoint is complete from here on; what it holds is committed. */
   async complete(checkpoint: SinkCheckpoint): Promise<void> {
     this.#world.completed = checkpoint;
-    this.#uncommitted = [];
+    this.#completed = this.#prepared;
+    this.#uncommitted = this.#uncommitted.map(() => []);
     await this.commit(checkpoint.committables);
   }
 
