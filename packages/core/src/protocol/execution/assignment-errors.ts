@@ -36,9 +36,12 @@ export function unknownOperatorsError(
       ? `.setUidHash("${operator.operatorId}")`
       : `.uid(${JSON.stringify(operator.uid)})`,
   );
+  const commits = lost.some(holdsResults)
+    ? ', once weir tx commit, with the job as it was, has published what its sink was about to'
+    : '';
   return new StateMigrationError(
     `${snapshotName(metadata)} holds state that would be lost:\n${lines.join('\n')}\n` +
-      `Let an operator take it over with ${advice.join(' or ')}, or drop it with ${DROP}`,
+      `Let an operator take it over with ${advice.join(' or ')}, or drop it with ${DROP}${commits}`,
     {
       details: {
         operators: lost.map(({ uid, name, type, keyCount, sizeBytes }) => ({
@@ -97,6 +100,19 @@ export function finishedBehindRunningError(
     `in the snapshot "${target.name}" had finished, so it cannot take records from ` +
       `"${source.name}", which had not: feed a new operator with a uid of its own`,
   );
+}
+
+/** Of what is dropped because the user said so. */
+export function droppedText(operator: StoredOperator): string {
+  const results = holdsResults(operator)
+    ? ': results that it had not published yet are lost, and transactions of it stay open'
+    : '';
+  return `the state of ${describeStored(operator)} is dropped${results}`;
+}
+
+/** A sink whose snapshot promises to publish something; whether that took place is not in it. */
+function holdsResults({ type, itemCount }: StoredOperator): boolean {
+  return type === 'sink' && itemCount > 0;
 }
 
 /** `operator "c" (count, keyedProcess, 3 keys, 120 B)`. */

@@ -232,6 +232,26 @@ test('state of a removed operator is dropped when that is allowed, and said so [
   assert.equal(assignment.restores.has(subtaskKey(vertexIdOf('d'), 0)), false);
 });
 
+test('of a removed sink it is said that results are lost, and how they are not', () => {
+  const before = sourceOf(1);
+  const vertices = before.vertices.map((vertex) =>
+    vertex.name === 'sink'
+      ? { ...vertex, operators: vertex.operators.map((it) => ({ ...it, type: 'sink' })) }
+      : vertex,
+  );
+  const metadata = snapshotOf(
+    { ...before, vertices },
+    { states: { sink: () => ({ list: { committables: 'ab' } }), source: () => ({}) } },
+  );
+  const after = jobGraphOf({ source: 1, other: 1 }, ['source -rebalance-> other']);
+  assert.match(
+    messageOf(() => assign(metadata, after)),
+    /once weir tx commit, with the job as it was, has published what its sink was about to$/,
+  );
+  const [warning = ''] = assign(metadata, after, true).warnings;
+  assert.match(warning, /is dropped: results that it had not published yet are lost/);
+});
+
 test('removed and new operators without state are fine [I-70]', () => {
   const before = jobGraphOf({ source: 1, map: 1, sum: 1 }, [
     'source -rebalance-> map',

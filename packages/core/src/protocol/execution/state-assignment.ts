@@ -10,7 +10,7 @@ import type { JobGraph, JobOperator, JobVertex } from '../job-graph.ts';
 import type { OperatorRestore, TaskRestore } from '../messages.ts';
 import type { CoordinatorSnapshot, SnapshotMetadata } from '../snapshot.ts';
 import {
-  describeStored,
+  droppedText,
   finishedBehindRunningError,
   mixedFinishedError,
   otherJobError,
@@ -82,7 +82,7 @@ export function assignState(
     ),
     jobGraph: adjusted,
     dropped: lost.map(droppedState),
-    warnings: lost.map((it) => `the state of ${describeStored(it)} is dropped`),
+    warnings: lost.map(droppedText),
   };
 }
 
