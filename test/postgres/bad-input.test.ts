@@ -251,6 +251,19 @@ for (const [policy, what] of [
     },
   );
 
+postgresTest('a text that looks like the place of a fault is not taken for it', async (server) => {
+  const name = await table(server, "id bigint, note text check (note not like 'Mill%')");
+  const columns = {
+    id: (n: number): number => n,
+    note: (n: number): string => (n === 60 ? 'Mill Lane 3, line 1' : `row ${n}`),
+  };
+  const { outcome } = await run(
+    insertJob({ connection: server.url, table: name, columns, onBadRow: 'skip' }),
+  );
+  assert.equal(outcome.status, 'FINISHED');
+  assert.equal(await server.psql(`select count(*), sum(id) from ${name}`), '99|4990');
+});
+
 postgresTest('a row that a trigger refuses is found, and the rest kept', async (server) => {
   const name = await table(server);
   await server.psql(

@@ -143,11 +143,14 @@ export function reasonOf(
 }
 
 /** `COPY orders, line 3, column id: "x"` */
-const COPIED_COLUMN = /^COPY [^\n]*, line \d+, column ([^\n]+?)(?::|$)/m;
+const COPIED_COLUMN = /^COPY .*?, line \d+, column ([^\n]+?)(?::|$)/m;
 
-/** The index of the line that COPY names; `null`: it names none, as where a trigger failed. */
+/**
+ * The index of the line that COPY names; `null`: it names none, as where a trigger failed. Behind
+ * the number stands what is in the line, which may say `, line 1` as well.
+ */
 function badLine({ server }: PostgresError, count: number): number | null {
-  const match = /^COPY [^\n]*, line (\d+)/m.exec(server?.where ?? '');
+  const match = /^COPY .*?, line (\d+)/m.exec(server?.where ?? '');
   const index = Number(match?.[1]) - 1;
   return index >= 0 && index < count ? index : null;
 }
