@@ -251,6 +251,43 @@ for (const [policy, what] of [
     },
   );
 
+postgresTest('what PostgreSQL keeps in no column is kept as a dead letter', async (server) => {
+  const name = await table(server, 'name text primary key, doc jsonb');
+  const letters = fresh('letters');
+  await server.psql(
+    `create table ${letters} (id text primary key, target text, reason text, row jsonb)`,
+  );
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  const docs: readonly unknown[] = [{ '\0': 1 }, ['\ud83d'], circle, '\\u0000'];
+  const { outcome } = await run(
+    insertJob(
+      {
+        connection: server.url,
+        table: name,
+        columns: {
+          name: (n) => ['a\0', 'b\ud83d'][n - 1] ?? `row ${n}`,
+          doc: (n) => docs[n - 3] ?? n,
+        },
+        onBadRow: { deadLetterTable: letters },
+      },
+      9,
+    ),
+  );
+  assert.equal(outcome.status, 'FINISHED');
+  assert.equal(await server.psql(`select count(*) from ${name}`), '4');
+  const kept = await server.psql(
+    `select row->>'name', row->>'doc' from ${letters} order by reason`,
+  );
+  assert.deepEqual(kept.split('\n'), [
+    String.raw`a\u0000|1`,
+    String.raw`b\ud83d|2`,
+    String.raw`row 3|{"\\u0000": 1}`,
+    String.raw`row 4|["\\ud83d"]`,
+    'row 5|<ref *1> { self: [Circular *1] }',
+  ]);
+});
+
 postgresTest('a text that looks like the place of a fault is not taken for it', async (server) => {
   const name = await table(server, "id bigint, note text check (note not like 'Mill%')");
   const columns = {

@@ -50,7 +50,7 @@ export const UNDEFINED_OBJECT = '42704';
 export const NOT_IN_PREREQUISITE_STATE = '55000';
 export const LOCK_NOT_AVAILABLE = '55P03';
 export const OUT_OF_MEMORY = '53200';
-export const TOO_MANY_CONNECTIONS = '53300';
+const TOO_MANY_CONNECTIONS = '53300';
 
 /** Classes (first two digits) or whole states that a later try may mend. */
 const TRANSIENT: readonly string[] = [

@@ -136,21 +136,20 @@ export function reasonOf(
   columnAtFault: string | null = null,
 ): string {
   if (server === null) return message;
-  const name = columnAtFault ?? server.column ?? COPIED_COLUMN.exec(server.where ?? '')?.[1];
+  const name = columnAtFault ?? server.column ?? COPY_PLACE.exec(server.where ?? '')?.[2];
   const column = name === undefined ? '' : ` (column ${quoted(name)})`;
   const detail = server.detail === null ? '' : `: ${server.detail.replace(/\.$/, '')}`;
   return `${server.message}${column}${detail}`.replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** `COPY orders, line 3, column id: "x"` */
-const COPIED_COLUMN = /^COPY .*?, line \d+, column ([^\n]+?)(?::|$)/m;
-
 /**
- * The index of the line that COPY names; `null`: it names none, as where a trigger failed. Behind
- * the number stands what is in the line, which may say `, line 1` as well.
+ * `COPY orders, line 3, column id: "x"`. Behind the number, or the column, stands what is in the
+ * line, which may say `, line 1, column a` as well.
  */
+const COPY_PLACE = /^COPY .*?, line (\d+)(?:, column ([^\n]+?))?(?::|$)/m;
+
+/** The index of the line that COPY names; `null`: it names none, as where a trigger failed. */
 function badLine({ server }: PostgresError, count: number): number | null {
-  const match = /^COPY .*?, line (\d+)/m.exec(server?.where ?? '');
-  const index = Number(match?.[1]) - 1;
+  const index = Number(COPY_PLACE.exec(server?.where ?? '')?.[1]) - 1;
   return index >= 0 && index < count ? index : null;
 }

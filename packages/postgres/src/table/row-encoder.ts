@@ -115,11 +115,10 @@ function asJson(value: unknown): string {
     // A ring of objects, or a `toJSON` that throws.
     text = JSON.stringify(inspect(value, { depth: 3 }));
   }
-  // It keeps neither U+0000 nor halves of characters, which JSON writes as escapes.
-  return text.replaceAll(/\\(u0000|ud[89a-f]..|.)/gs, (escape: string) => {
-    if (escape.length === 2) return escape;
-    return escape === '\\u0000' ? '\\\\0' : '\ufffd';
-  });
+  // It keeps neither U+0000 nor halves of characters: their escapes are kept as texts.
+  return text.replaceAll(/\\(?:u0000|ud[89a-f]..|.)/gs, (escape) =>
+    escape.length === 2 ? escape : `\\${escape}`,
+  );
 }
 
 function withEveryNumber(_name: string, value: unknown): unknown {

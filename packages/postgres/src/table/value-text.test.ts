@@ -75,6 +75,11 @@ test('texts, bytes, JSON and arrays', () => {
   assert.equal(text('jsonb', { a: [1, null] }), '{"a":[1,null]}');
   assert.throws(() => text('json', () => 1), /is not a value that JSON knows/);
   assert.throws(() => text('jsonb', '\0'), /U\+0000/);
+  assert.throws(() => text('jsonb', { '\\\0': 1 }), /U\+0000/);
+  assert.equal(text('jsonb', '\\u0000'), '"\\\\u0000"', 'a backslash and five characters');
+  for (const type of ['text', 'jsonb', 'inet'])
+    assert.throws(() => text(type, 'a\ud83d'), /half a character/);
+  assert.equal(text('text', 'a\ud83d\ude00'), 'a😀');
   assert.equal(text('text', ['a"b', null, 'NULL', '\\'], true), '{"a\\"b",NULL,"NULL","\\\\"}');
   assert.equal(text('int4', [[1], [2]], true), '{{"1"},{"2"}}');
   assert.throws(() => text('int4', 1, true), /1 is not an array/);

@@ -138,8 +138,8 @@ function isoText(value: Date): string {
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw unfit(value, 'a value that JSON knows');
-  if (text.includes('\\u0000') && /(?<!\\)(?:\\\\)*\\u0000/.test(text))
-    throw new Error('PostgreSQL reads no JSON with U+0000 in a string');
+  if (text.includes('\\u') && /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(text))
+    throw new Error('PostgreSQL reads no JSON with U+0000 or half a character in a string');
   // How JSON writes what it has no way for; then it is worth another look.
   if (text.includes('null') || text.includes('{}')) JSON.stringify(value, refuseWhatJsonDrops);
   return text;
