@@ -346,3 +346,39 @@ ownServerTest(
       );
   },
 );
+
+ownServerTest('a password, a role, TLS that the server asks otherwise', {}, async (server) => {
+  await server.psql(
+    "create table t (id int primary key); create role known login password 's3cret'; " +
+      'grant insert on t to known; ' +
+      "copy (values ('host all weir 127.0.0.1/32 trust'), " +
+      "('host all all 127.0.0.1/32 scram-sha-256')) " +
+      `to program 'cat > "${await server.psql('show hba_file')}"'`,
+  );
+  await server.restart('fast');
+  const told = async (user: string, password = ''): Promise<string> => {
+    const url = new URL(server.url);
+    [url.username, url.password] = [user, password];
+    return refusals(server, null, { table: 't', url: url.href }).then(
+      (texts) => texts.join('\n'),
+      (error: Error & { kind?: string }) => `${error.kind} ${error.message}`,
+    );
+  };
+  const at = `user PostgreSQL at 127.0.0.1:${server.port}/postgres`;
+  assert.equal(await told('known', 's3cret'), '');
+  const wrong = await told('known', 'wr0ng');
+  assert.ok(
+    wrong.startsWith(`${at} refuses connecting: user or password is wrong; give the`),
+    wrong,
+  );
+  assert.doesNotMatch(wrong, /wr0ng/);
+  const none = await told('known');
+  assert.ok(none.startsWith(`${at} does not answer connecting: it asks for a password`), none);
+  assert.match(await told('unknown', 'x'), /refuses connecting: user or password is wrong/);
+  const tls = new URL(server.url);
+  tls.search = '?sslmode=verify-full';
+  await assert.rejects(refusals(server, null, { table: 't', url: tls.href }), {
+    kind: 'user',
+    message: /it takes no TLS; leave ssl and sslmode out of connection/,
+  });
+});
