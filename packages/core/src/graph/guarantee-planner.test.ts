@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { SinkGuaranteeFacts } from '../api/guarantee-facts.ts';
 import type { Sink, WriteMode } from '../api/sink.ts';
 import type { Source } from '../api/source.ts';
-import { operatorListState } from '../api/state-descriptors.ts';
+import { operatorListState, valueState } from '../api/state-descriptors.ts';
 import type { Guarantee } from '../api/stream-execution-environment.ts';
 import { isWeirError } from '../base/errors.ts';
 import {
@@ -32,6 +32,13 @@ function sinkOf(write: WriteMode, facts: SinkGuaranteeFacts = {}): NodeFixture {
 
 const withState: NodeFixture = {
   spec: { type: 'keyedReduce', reduce: (a) => a },
+};
+
+const holding: NodeFixture = {
+  spec: {
+    type: 'process',
+    fn: { state: { held: operatorListState<unknown>() }, onElement: () => undefined },
+  },
 };
 
 const CHECKPOINTS = {
@@ -97,6 +104,8 @@ const CELLS: readonly [
   ],
   ['no replay, timers', sourceOf('none'), keyed(), sinkOf('plain'), EXACT, 'none'],
   ['no replay, timers by key', sourceOf('none'), keyed(), sinkOf('idempotent'), EXACT, 'none'],
+  ['no replay, held records', sourceOf('none'), holding, sinkOf('plain'), EXACT, 'none'],
+  ['no replay, state', sourceOf('none'), withState, sinkOf('plain'), EXACT, 'at-most-once'],
   ['no replay, plain', sourceOf('none'), map, sinkOf('plain'), EXACT, 'at-most-once'],
   ['mode at least once', replayable, map, sinkOf('two-phase-commit'), AT_LEAST, 'at-least-once'],
   ['stateless idempotent', replayable, map, sinkOf('idempotent'), AT_LEAST, 'exactly-once'],
@@ -144,7 +153,7 @@ test('without replay, what a function may keep and emit later is spoken of', () 
     const operator: NodeFixture = { spec: { type: 'process', fn: { ...fn, state } } };
     return plan(sourceOf('none'), operator, sinkOf(write), EXACT).notes;
   };
-  const held = { held: operatorListState() };
+  const held = { held: valueState() };
   assert.match(notesWith(held, 'plain').join(), /keeps and emits later may come twice/);
   assert.deepEqual(notesWith({}, 'plain'), []);
   assert.deepEqual(notesWith(held, 'two-phase-commit'), []);

@@ -229,14 +229,14 @@ function judge(ends: Ends, { checkpoints }: GuaranteeSettings): Verdict {
 }
 
 function judgeWithoutReplay({ source, sink, operators }: Ends): Verdict {
-  // What restored timers emit again is there twice; by key, too, since it may be another one.
+  // What is emitted again out of restored state is there twice; by key, too, where it is another.
   const writesAtOnce = sink.write === 'plain' || sink.write === 'idempotent';
   const repeats =
     (sink.write === 'write-ahead-log' && sink.confirmation !== 'atomic') ||
-    (writesAtOnce && operators.some((it) => it.hasTimers));
+    (writesAtOnce && operators.some((it) => it.emitsHeld));
   const weakest = `${source.name} cannot be read again`;
   if (repeats) return { level: 'none', weakest: `${weakest}, and ${sink.name} may repeat` };
-  const keeper = operators.find((it) => it.mayKeepRecords);
+  const keeper = operators.find((it) => it.mayHold);
   if (!writesAtOnce || keeper === undefined) return { level: 'at-most-once', weakest };
   const note = `records that ${describeNode(keeper.node)} keeps and emits later may come twice`;
   return { level: 'at-most-once', weakest, note };

@@ -9,6 +9,7 @@
  */
 import type { StreamGraph, StreamNode } from '../api/stream-graph.ts';
 import { isStateful, statesOf } from './operator-facts.ts';
+import type { StateKind } from './operator-facts.ts';
 
 export type ReplayBehaviour = 'deterministic' | 'order-dependent' | 'undetermined';
 
@@ -16,10 +17,10 @@ export interface OperatorReplay {
   readonly node: StreamNode;
   readonly behaviour: ReplayBehaviour;
   readonly isStateful: boolean;
-  /** Emits without a record: out of restored state. */
-  readonly hasTimers: boolean;
-  /** Has state of its own, so that it may emit records of before a failure with later ones. */
-  readonly mayKeepRecords: boolean;
+  /** Emits what earlier records left in its state: after a restore once more. */
+  readonly emitsHeld: boolean;
+  /** Has state of other kinds, in which records may lie that it emits later. */
+  readonly mayHold: boolean;
 }
 
 /**
@@ -57,16 +58,20 @@ export function reach(
 }
 
 function replayOf(graph: StreamGraph, node: StreamNode, parallelism: number): OperatorReplay {
-  const states = statesOf(node.spec);
-  const hasTimers = states.some((state) => state.kind === 'timers');
+  const kinds = statesOf(node.spec).map(({ kind }) => kind);
+  const hasTimers = kinds.includes('timers');
   const isRolling = node.spec.type === 'keyedReduce' || node.spec.type === 'keyedAggregate';
-  const mayKeepRecords = !isRolling && states.some((state) => state.kind !== 'broadcast');
+  const emitsHeld = kinds.some((kind) => HOLDING.has(kind));
+  const mayHold = !isRolling && kinds.some((kind) => kind !== 'broadcast');
   const stateful = isStateful(node.spec);
   const isOrdered = !stateful || !hasSeveralChannels(graph, node, parallelism);
   const ordered = isOrdered ? 'deterministic' : 'order-dependent';
   const behaviour = hasTimers ? 'undetermined' : ordered;
-  return { node, behaviour, isStateful: stateful, hasTimers, mayKeepRecords };
+  return { node, behaviour, isStateful: stateful, emitsHeld, mayHold };
 }
+
+/** Records lie in a list until another record, a timer or the end of the input brings them out. */
+const HOLDING: ReadonlySet<StateKind> = new Set(['timers', 'list', 'operator list', 'union list']);
 
 /** Whether records that meet in one subtask have come over more than one channel or split. */
 function hasSeveralChannels(graph: StreamGraph, node: StreamNode, parallelism: number): boolean {
