@@ -149,7 +149,10 @@ ownServerTest(
       kind: 'transient',
       message: /maximum number of prepared transactions.*needs up to 2 prepared transactions/s,
     });
-    await assert.rejects(attempts.next().start(), /of which others use 3; .* at least 5/);
+    await assert.rejects(attempts.next().start(), {
+      kind: 'transient',
+      message: /of which others use 3; .* at least 5/,
+    });
     for (const n of [1, 2, 3]) await server.psql(`rollback prepared 'o${n}'`);
     const third = attempts.next();
     await third.start();

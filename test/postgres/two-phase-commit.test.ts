@@ -124,6 +124,37 @@ postgresTest('the answer to COMMIT PREPARED is lost: asked, not guessed [R022]',
   await attempts.closeAll();
 });
 
+ownServerTest(
+  'a transaction that another session is still ending is waited for',
+  {},
+  async (server) => {
+    const name = await table(server);
+    const attempts = attemptsOn(server.url, name);
+    const driver = attempts.next();
+    await driver.start();
+    await put(driver, 1);
+    const checkpoint = await driver.checkpoint(1);
+    const standby = (text: string): Promise<string> =>
+      server.psql(`alter system set synchronous_standby_names = '${text}'`);
+    const reload = (): Promise<string> => server.psql('select pg_reload_conf()');
+    await standby('away');
+    await reload();
+    // As of a process that was killed: it waits for the standby, and nobody for it.
+    const gid = checkpoint.committables[0]?.gid ?? '';
+    const other = server.psql(`commit prepared '${gid}'`);
+    const busy = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    while ((await server.psql(busy)) === '0') await sleep(20);
+    const committed = driver.complete(checkpoint);
+    await sleep(300);
+    await standby('');
+    await reload();
+    await other;
+    await committed;
+    assert.equal(await ids(server, name), '1');
+    await attempts.closeAll();
+  },
+);
+
 postgresTest('the answer to PREPARE is lost: the next start resolves it [R118]', async (server) => {
   const name = await table(server);
   const attempts = attemptsOn(server.urlAt(sharedProxy().port), name);

@@ -38,6 +38,30 @@ postgresTest('the last row of a key is what the table shows', async (server) => 
   await writers.closeAll();
 });
 
+postgresTest(
+  'keys that are one to the server, and two as texts: the last counts',
+  async (server) => {
+    const name = fresh('totals');
+    await server.psql(`create table ${name} (key numeric primary key, total bigint)`);
+    const writers = upsertWriters(server.url, name);
+    const writer = await writers.open();
+    for (const [key, total] of [
+      ['1.0', 1],
+      ['1', 2],
+      ['2', 1],
+      ['2.0', 2],
+      ['3', 1],
+      ['3.0', 2],
+      ['3', 3],
+    ] as const)
+      writer.put(key, total);
+    await writer.barrier();
+    const totals = `select string_agg(trunc(key) || '=' || total, ' ' order by key) from ${name}`;
+    assert.equal(await server.psql(totals), '1=2 2=2 3=3');
+    await writers.closeAll();
+  },
+);
+
 postgresTest('a job that fails and replays ends with the right rows', async (server) => {
   const name = await table(server);
   let failures = 0;

@@ -6,7 +6,7 @@ import { freshJobId } from '../../tools/exactly-once/fresh-job-id.ts';
 import type { RedisServer } from '../../tools/redis/server.ts';
 import { attemptsOn, stepping } from './support/drive.ts';
 import type { Driver } from './support/drive.ts';
-import { fresh, redisTest } from './support/shared-server.ts';
+import { fresh, ownRedisTest, redisTest } from './support/shared-server.ts';
 
 async function listed(server: RedisServer, key: string): Promise<string> {
   return (await server.cli('LRANGE', key, '0', '-1')).replaceAll('\n', ' ');
@@ -94,6 +94,40 @@ redisTest('two processes that write one checkpoint at once write it once', async
   const successor = next();
   await successor.start(1, checkpoint);
   assert.equal(await listed(server, key), '1 2 3 4 5', 'goes on where the other stood still');
+  released.resolve();
+  await late;
+  assert.equal(await listed(server, key), '1 2 3 4 5');
+  await outdated.close();
+  await successor.close();
+});
+
+ownRedisTest('a transaction that is refused looks again at what is written', {}, async (server) => {
+  const key = fresh('numbers');
+  const next = attemptsOn(server.url, key, { batchSize: 2 });
+  const released = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  let writes = 0;
+  const outdated = next(
+    stepping(async (what, act) => {
+      if (what === 'writing' && ++writes === 2) {
+        reached.resolve();
+        await released.promise;
+        await server.cli('CONFIG', 'SET', 'maxmemory', '1');
+        try {
+          return await act();
+        } finally {
+          await server.cli('CONFIG', 'SET', 'maxmemory', '0');
+        }
+      }
+      return act();
+    }),
+  );
+  await outdated.start();
+  const checkpoint = await prepared(outdated, [1, 2, 3, 4, 5]);
+  const late = outdated.complete(checkpoint);
+  await reached.promise;
+  const successor = next();
+  await successor.start(1, checkpoint);
   released.resolve();
   await late;
   assert.equal(await listed(server, key), '1 2 3 4 5');

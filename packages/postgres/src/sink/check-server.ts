@@ -2,7 +2,7 @@
  * What a server must offer before the first record: a version, room for prepared transactions,
  * writes, and tables that fit. Before a run, and for `weir explain`, all that is wrong is told.
  */
-import { WeirError } from '@weir/core';
+import { StorageUnavailableError, WeirError } from '@weir/core';
 import type { OuterShare, SinkOuterFacts } from '@weir/core';
 import type { Database } from '../client/database.ts';
 import type { Session } from '../client/session.ts';
@@ -53,7 +53,11 @@ export async function askServer<T>(
   }
 }
 
-/** The identifier of the server. @throws WeirError of kind `user` with what to change. */
+/**
+ * The identifier of the server.
+ * @throws WeirError with what to change; of kind `transient` where there would be room without what
+ * others use up just now.
+ */
 export async function checkServer(
   session: Session,
   place: string,
@@ -63,14 +67,14 @@ export async function checkServer(
   const outdated = outdatedVersion(server, place);
   if (outdated !== null) throw refused(outdated, {});
   const { max, usedByOthers, needed, reason, remedy } = shareOf(server, place, wanted);
-  if (max - usedByOthers < needed)
-    throw refused(
-      `PostgreSQL at ${place} has ${SETTING} = ${max}` +
-        `${usedByOthers > 0 ? `, of which others use ${usedByOthers}` : ''}; this sink needs ` +
-        `${needed} (${reason}). Set ${SETTING} to at least ${usedByOthers + needed} ${remedy}`,
-      { maxPreparedTransactions: max, needed, usedByOthers },
-    );
-  return server.systemId;
+  if (max - usedByOthers >= needed) return server.systemId;
+  const message =
+    `PostgreSQL at ${place} has ${SETTING} = ${max}` +
+    `${usedByOthers > 0 ? `, of which others use ${usedByOthers}` : ''}; this sink needs ` +
+    `${needed} (${reason}). Set ${SETTING} to at least ${usedByOthers + needed} ${remedy}`;
+  const details = { maxPreparedTransactions: max, needed, usedByOthers };
+  if (max < needed) throw refused(message, details);
+  throw new StorageUnavailableError(message, { code: 'SINK_UNAVAILABLE', details });
 }
 
 interface ServerSettings {
