@@ -77,9 +77,11 @@ export async function snapshotToResume(
   const storage = createStorage(options, place);
   const { ended, completed } = record;
   const last = completed.at(-1);
-  // It goes on only from what somebody names.
-  if (ended !== null && ended.status !== 'FAILED')
-    return last === undefined ? null : loadSnapshot(options, last.directory);
+  // It goes on only from what somebody names. A run that finished removes its checkpoints.
+  if (ended !== null && ended.status !== 'FAILED') {
+    const isThere = last !== undefined && (await options.fileSystem.stat(last.directory)) !== null;
+    return isThere ? loadSnapshot(options, last.directory) : null;
+  }
   const decision = decideStart({
     jobId: place.jobId,
     record,
