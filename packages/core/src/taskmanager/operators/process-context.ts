@@ -75,14 +75,15 @@ export class ElementContext implements AnyContext {
     operator.active.enter(operator.operator.node);
   }
 
-  output<X>(tag: OutputTag<X>, value: X): void {
+  /** Bound as well. */
+  readonly output = <X>(tag: OutputTag<X>, value: X): void => {
     if (typeof tag?.id !== 'string') {
       throw new GraphValidationError(
         'output(tag, value): the tag is not one that outputTag(name) made',
       );
     }
     this.#collect(this.operator.sideOutput(tag.id), value);
-  }
+  };
 }
 
 export class KeyedElementContext
