@@ -150,6 +150,6 @@ export const CHECKPOINT_OPTIONS = {
     type: 'int',
     default: 10,
     min: 0,
-    doc: 'Further tries of a commit that failed, before the job fails over.',
+    doc: 'Further tries of a commit that failed, within 10 s, before the job fails over.',
   },
 } as const;

@@ -164,6 +164,21 @@ test('beyond that the task fails, naming the sink; the committable stays [I-95]'
   assert.equal(committables(fixture).length, 1);
 });
 
+test('a commit that was tried for long by its committer is not tried again', async () => {
+  const { sink, operator, fixture } = await opened({ committerRetries: 10 });
+  operator.processElement('a', 1);
+  await operator.prepareSnapshot(1, false);
+  const answer = Promise.withResolvers<void>();
+  sink.answers.push(answer.promise);
+  const failed = assert.rejects(async () => operator.notifyCheckpointComplete(1), {
+    message: /could not commit, at the first attempt: down/,
+  });
+  await settle();
+  fixture.clock.advance(60_000);
+  answer.reject(new StorageUnavailableError('down'));
+  await failed;
+});
+
 test('a commit that no retry can cure keeps its kind and is not tried again [R029]', async () => {
   const { sink, operator } = await opened();
   sink.answers.push(new JobSubmissionError('no such table', { code: 'ARGUMENT_INVALID' }));

@@ -20,6 +20,8 @@ export const WRITER_STATE = 'writer';
 export const COMMITTABLES_STATE = 'committables';
 
 const COMMIT_RETRY_DELAY_MS = 200;
+/** After so long a commit that fails is not tried again, however often it was tried. */
+const COMMIT_RETRIES_LIMIT_MS = 10_000;
 
 interface Pending {
   readonly checkpointId: number;
@@ -200,9 +202,14 @@ export class SinkOperator extends StreamOperator {
     }
   }
 
+  /**
+   * A committer that waits for its system by itself has tried for long by then: with as many tries
+   * of that length nobody would learn of a system that is away.
+   */
   async #commit(committables: readonly unknown[]): Promise<void> {
     if (this.#committer === null) return;
-    const retries = this.context.committerRetries;
+    const { clock, committerRetries: retries } = this.context;
+    const startedAt = clock.now();
     for (let attempt = 0; ; attempt++) {
       try {
         await this.#committer.commit(committables);
@@ -210,9 +217,10 @@ export class SinkOperator extends StreamOperator {
       } catch (error) {
         // What is not committed when the task ends is committed by recovery.
         const isEnding = this.#isClosing || this.context.signal.aborted;
-        const mayRetry = errorKind(error) === 'transient' && !isEnding;
+        const isLong = clock.now() - startedAt > COMMIT_RETRIES_LIMIT_MS;
+        const mayRetry = errorKind(error) === 'transient' && !isEnding && !isLong;
         if (!mayRetry || attempt >= retries) throw this.#commitFailure(error, attempt + 1);
-        await sleep(this.context.clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
+        await sleep(clock, COMMIT_RETRY_DELAY_MS, 'commit-retry');
       }
     }
   }
