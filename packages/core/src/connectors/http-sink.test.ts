@@ -166,6 +166,10 @@ test('5xx, 429 and broken connections are tried again with growing delays', asyn
     receiver.retryAfter = '7';
     await commitOf(driver, [2]);
     assert.equal(clock.waits.at(-1), 7000, 'as long as the receiver asks for');
+    receiver.answers = [429];
+    receiver.retryAfter = '120';
+    await commitOf(driver, [3]);
+    assert.equal(clock.waits.at(-1), 120_000, 'also where that is longer than it is tried');
   });
 });
 

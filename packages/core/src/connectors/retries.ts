@@ -35,6 +35,8 @@ export interface RetriesOptions {
 const WARNED_AFTER_MS = [5000, 30_000];
 const MINUTE_MS = 60_000;
 const GRACE_MS = 2000;
+/** A system that asks to be left alone for longer is tried again all the same. */
+const ASKED_MAX_MS = 600_000;
 /** Errors after which nobody further out tries again: all the time has been used. */
 const GIVEN_UP = new WeakSet<Error>();
 
@@ -64,7 +66,8 @@ export class Retries {
 
   /**
    * Carries a step out, again while it fails with an error of kind `transient`. `delayOf`: how long
-   * the system asks to be left alone after such an error, in milliseconds.
+   * the system asks to be left alone after such an error, in milliseconds; it is, up to ten minutes,
+   * also where that is longer than the step is tried.
    * @throws StorageUnavailableError when it has been tried for long enough, here or by other
    * `Retries` within the step.
    */
@@ -83,13 +86,13 @@ export class Retries {
         if (errorKind(error) !== 'transient' || this.#hasEnded || GIVEN_UP.has(error as Error))
           throw error;
         const triedMs = clock.now() - startedAt;
-        const waitMs = Math.max(delayMs, delayOf?.(error) ?? 0);
-        if (triedMs + waitMs > retryForMs) throw this.#givenUp(error, triedMs);
+        if (triedMs + delayMs > retryForMs) throw this.#givenUp(error, triedMs);
         if (triedMs >= nextWarning(warnedMs)) {
           this.#warn(error, triedMs);
           warnedMs = triedMs;
         }
-        await this.#wait(waitMs);
+        const askedMs = Math.min(delayOf?.(error) ?? 0, ASKED_MAX_MS);
+        await this.#wait(Math.max(delayMs, askedMs));
         if (this.#hasEnded) throw error;
       }
     }

@@ -5,8 +5,8 @@
  *
  * - 2xx: taken.
  * - 408, 425, 429, 5xx, a broken connection, no answer in time: sent again with growing delays, as
- *   long as `retryForMs`; `retry-after` is kept to. What a time-out did is not known, which is what
- *   the key is for.
+ *   long as `retryForMs`; `retry-after` is kept to, also where it is longer. What a time-out did is
+ *   not known, which is what the key is for.
  * - other answers: rejected, which no retry mends.
  */
 import type { ConnectorEnvironment } from '../../api/source.ts';
