@@ -25,18 +25,26 @@ const COLUMNS: Columns<Everything> = {
   json: { type: 'jsonb', value: (it) => ({ text: it.text }) },
   bytes: { type: 'bytea', value: (it) => Buffer.from(it.text) },
   tags: (it) => [it.text, null],
+  parts: (it) => [[it.id, 'a'], { id: it.id }],
+  labels: (it) => [it.text],
   nothing: () => null,
   short: () => 'abc',
   fixed: () => 'ab',
 };
 
-const TABLE = `(id int primary key, text text, "Odd ""name""" int, small smallint, big bigint,
+const columnsWith = (
+  labels: string,
+): string => `(id int primary key, text text, "Odd ""name""" int, small smallint, big bigint,
   float float8, exact numeric(30,18), flag bool, at timestamptz, json jsonb, bytes bytea,
-  tags text[], nothing int, short varchar(3), fixed char(4), by_default int default 7)`;
+  tags text[], parts jsonb[], labels ${labels},
+  nothing int, short varchar(3), fixed char(4), by_default int default 7)`;
 
 postgresTest('values of every type arrive as they were, by COPY and by upsert', async (server) => {
   const [copied, upserted] = [fresh('copied'), fresh('upserted')];
-  for (const name of [copied, upserted]) await server.psql(`create table ${name} ${TABLE}`);
+  const labels = fresh('labels');
+  await server.psql(`create domain ${labels} as text[] check (array_length(value, 1) = 1)`);
+  for (const name of [copied, upserted])
+    await server.psql(`create table ${name} ${columnsWith(labels)}`);
   const text = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 20 }),
     fc.constantFrom('\\N', '\\.', '{"a"}', "'", 'NULL', '\t\r\n'),
@@ -73,6 +81,8 @@ postgresTest('values of every type arrive as they were, by COPY and by upsert', 
         flag: id % 2 === 0,
         json: { text: own },
         tags: [own, null],
+        parts: [[id, 'a'], { id }],
+        labels: [own],
         nothing: null,
         short: 'abc',
         fixed: 'ab  ',

@@ -15,7 +15,7 @@ export const COLUMNS = `
 select a.attname as name, format_type(a.atttypid, a.atttypmod) as shown_type,
   quote_ident(n.nspname) || '.' || quote_ident(t.typname) as cast_type,
   coalesce(e.typname, b.typname, t.typname) as type_name,
-  t.typcategory = 'A' and t.typelem <> 0 as is_array,
+  e.typname is not null as is_array,
   a.attnotnull and not exists (select from pg_trigger r
     where r.tgrelid = a.attrelid and r.tgenabled <> 'D' and r.tgtype & 7 = 7) as is_required,
   a.atthasdef or a.attidentity <> '' as has_default,
@@ -25,8 +25,8 @@ select a.attname as name, format_type(a.atttypid, a.atttypmod) as shown_type,
 from pg_attribute a
 join pg_type t on t.oid = a.atttypid
 join pg_namespace n on n.oid = t.typnamespace
-left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
 left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
+left join pg_type e on e.oid = coalesce(b.typelem, t.typelem) and t.typcategory = 'A'
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped
 order by a.attnum`;
 

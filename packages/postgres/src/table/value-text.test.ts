@@ -82,6 +82,7 @@ test('texts, bytes, JSON and arrays', () => {
   assert.equal(text('text', 'a\ud83d\ude00'), 'a😀');
   assert.equal(text('text', ['a"b', null, 'NULL', '\\'], true), '{"a\\"b",NULL,"NULL","\\\\"}');
   assert.equal(text('int4', [[1], [2]], true), '{{"1"},{"2"}}');
+  assert.equal(text('jsonb', [[1, 'a'], { b: 2 }], true), '{"[1,\\"a\\"]","{\\"b\\":2}"}');
   assert.throws(() => text('int4', 1, true), /1 is not an array/);
   assert.throws(() => text('int4', ['x'], true), /"x" is not a whole number/);
   assert.equal(text('inet', '10.0.0.1'), '10.0.0.1', 'a type that is not known here');

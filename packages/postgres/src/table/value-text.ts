@@ -159,7 +159,9 @@ function arrayText(value: unknown, element: ToText): string {
   if (!Array.isArray(value)) throw unfit(value, 'an array');
   const items = value.map((item: unknown) => {
     if (item === null || item === undefined) return 'NULL';
-    return Array.isArray(item) ? arrayText(item, element) : quotedElement(element(item));
+    // An array in JSON is one value.
+    const isNested = Array.isArray(item) && element !== jsonText;
+    return isNested ? arrayText(item, element) : quotedElement(element(item));
   });
   return `{${items.join(',')}}`;
 }
