@@ -254,6 +254,24 @@ for (const [policy, what] of [
     },
   );
 
+ownServerTest(
+  'a table or a server that a crash empties is warned of',
+  { fsync: 'off' },
+  async (server) => {
+    await server.psql('create unlogged table numbers (id bigint)');
+    const { outcome, events } = await run(insertJob({ connection: server.url }));
+    assert.equal(outcome.status, 'FINISHED');
+    const warned = events.flatMap((event) =>
+      event.type === 'log' && event.level === 'warn' ? [event.message] : [],
+    );
+    assert.match(
+      warned.join('\n'),
+      /out: .*numbers is unlogged: the server empties it when it crashes/,
+    );
+    assert.match(warned.join('\n'), /out: PostgreSQL at \S+ has fsync = off/);
+  },
+);
+
 postgresTest('what PostgreSQL keeps in no column is kept as a dead letter', async (server) => {
   const name = await table(server, 'name text primary key, doc jsonb');
   const letters = fresh('letters');

@@ -85,6 +85,7 @@ interface ServerSettings {
   readonly usedByOthers: number;
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
+  readonly isUnsynced: boolean;
 }
 
 async function settingsOf(session: Session, prefix: string): Promise<ServerSettings> {
@@ -96,6 +97,7 @@ async function settingsOf(session: Session, prefix: string): Promise<ServerSetti
     usedByOthers: Number(row?.['prepared_by_others']),
     isStandby: row?.['is_standby'] === true,
     isReadOnly: row?.['is_read_only'] === 'on',
+    isUnsynced: row?.['fsync'] === 'off',
   };
 }
 
@@ -109,19 +111,27 @@ function outdatedVersion({ version }: ServerSettings, place: string): string | n
 
 /** A standby may be promoted while the run waits for it; a setting stays as it is. */
 function writesOf(
-  { isStandby, isReadOnly }: ServerSettings,
+  { isStandby, isReadOnly, isUnsynced }: ServerSettings,
   place: string,
 ): { readonly refusals: readonly string[]; readonly warnings: readonly string[] } {
-  if (isStandby) {
-    const text = 'is a standby, which takes no writes until it is promoted';
-    return { refusals: [], warnings: [`PostgreSQL at ${place} ${text}; connect to the primary`] };
-  }
-  if (!isReadOnly) return { refusals: [], warnings: [] };
-  const text = 'takes no writes, since default_transaction_read_only is on; set it off';
-  return {
-    refusals: [`PostgreSQL at ${place} ${text} for the server, the database or the role`],
-    warnings: [],
-  };
+  const refusals: string[] = [];
+  const warnings: string[] = [];
+  const server = `PostgreSQL at ${place}`;
+  if (isStandby)
+    warnings.push(
+      `${server} is a standby, which takes no writes until it is promoted; connect to the primary`,
+    );
+  else if (isReadOnly)
+    refusals.push(
+      `${server} takes no writes, since default_transaction_read_only is on; set it off for the ` +
+        'server, the database or the role',
+    );
+  if (isUnsynced)
+    warnings.push(
+      `${server} has fsync = off: a crash of its machine loses or damages what it took; set ` +
+        'fsync = on',
+    );
+  return { refusals, warnings };
 }
 
 function shareOf(
@@ -147,6 +157,7 @@ function refused(message: string, details: Readonly<Record<string, unknown>>): W
 
 const SETTINGS = `
 select current_setting('server_version_num') as version,
+  current_setting('fsync') as fsync,
   current_setting('max_prepared_transactions') as prepared_max,
   pg_is_in_recovery() as is_standby, current_setting('transaction_read_only') as is_read_only,
   (select count(*)::text from pg_prepared_xacts where not starts_with(gid, $1))
