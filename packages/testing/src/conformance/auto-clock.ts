@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /** What is due within so long needs no `advance`. */
-const AUTO_MS = 1500;
+export const AUTO_MS = 1500;
 const EPOCH_MS = 1_700_000_000_000;
 
 export class AutoClock implements Clock {
@@ -62,6 +62,12 @@ export class AutoClock implements Clock {
       this.#held--;
       this.#pump();
     }
+  }
+
+  /** How long the next call is still away that waits for `advance`; `null`: none does. */
+  get waitsForMs(): number | null {
+    const due = this.#entries.filter((entry) => !entry.isCancelled).map(({ at }) => at - this.#now);
+    return due.length === 0 ? null : Math.min(...due);
   }
 
   #pump(): void {

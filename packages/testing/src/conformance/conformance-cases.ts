@@ -16,6 +16,7 @@ import {
   REPEATED,
   TOO_EARLY,
 } from './broken-rules.ts';
+import type { AutoClock } from './auto-clock.ts';
 import type { ConformanceSubject, ConformanceSystem } from './conformance-subject.ts';
 import { ProcessDied, Steps } from './process-gate.ts';
 import type { StepFault } from './process-gate.ts';
@@ -56,6 +57,7 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
   readonly #subject: ConformanceSubject<T, S>;
   readonly #comparison: Comparison | null;
   readonly #commits: boolean;
+  #clock: AutoClock | null = null;
 
   constructor(subject: ConformanceSubject<T, S>, sink: SinkFacts) {
     this.#subject = subject;
@@ -367,8 +369,15 @@ export class ConformanceCases<T, S extends ConformanceSystem<T>> {
     await this.#check(world, when());
   }
 
+  /** Of the newest world: whether all wait for a time that does not pass by itself. */
+  get waitsForMs(): number | null {
+    return this.#clock?.waitsForMs ?? null;
+  }
+
   #world(steps?: Steps): World<T, S> {
-    return new SinkWorld(this.#subject, steps);
+    const world = new SinkWorld(this.#subject, steps);
+    this.#clock = world.clock;
+    return world;
   }
 
   /** Starts again whatever died or failed, as the engine and an operator do. */

@@ -21,7 +21,8 @@ import type {
 import { MemoryFileSystem } from '@weir/core/internal/storage/memory-file-system';
 import type { ConformanceCaseName, ConformanceSystem } from './conformance-subject.ts';
 import type { ProcessGate } from './process-gate.ts';
-import { sinkConformance } from './sink-conformance.ts';
+import { AutoClock } from './auto-clock.ts';
+import { sinkConformance, whatIsWaitedFor } from './sink-conformance.ts';
 import type { ConformanceCase } from './sink-conformance.ts';
 
 interface Transaction {
@@ -252,6 +253,16 @@ test('a plain sink is held to what it promises: nothing is missing', async () =>
   const cases = sinkConformance(boasting, () => new Database(), options);
   const crash = cases.find(({ name }) => name === 'crash after every step');
   await assert.rejects(crash!.run(), /with crash-after at step \d+, write \d: twice/);
+});
+
+test('a sink that waits longer than the clock goes by itself is told so', () => {
+  const clock = new AutoClock();
+  assert.equal(clock.waitsForMs, null);
+  clock.schedule(9000, 'later', () => undefined);
+  clock.schedule(5000, 'retry', () => undefined);
+  clock.schedule(10, 'cancelled', () => undefined).cancel();
+  assert.match(whatIsWaitedFor(clock.waitsForMs), /waits for 5000 ms .* no more than 1500 ms/);
+  assert.match(whatIsWaitedFor(null), /never settles/);
 });
 
 test('a writer is given the states of its checkpoint', async () => {

@@ -5,7 +5,7 @@
  */
 import type { Sink, WriteMode } from '@weir/core';
 import type { Comparison } from '../simulate/compare-outputs.ts';
-import { AutoClock } from './auto-clock.ts';
+import { AUTO_MS, AutoClock } from './auto-clock.ts';
 import { ConformanceError } from './broken-rules.ts';
 import { ConformanceCases } from './conformance-cases.ts';
 import type {
@@ -71,7 +71,8 @@ export function sinkConformance<T, S extends ConformanceSystem<T>>(
   ];
   return all.map(([name, lacks, run]): ConformanceCase => {
     const withoutSubject = options.without?.[name] ?? lacks;
-    if (withoutSubject === null) return { name, withoutSubject, run: () => withinLimit(run()) };
+    if (withoutSubject === null)
+      return { name, withoutSubject, run: () => withinLimit(run(), cases) };
     return {
       name: `${name}: no subject, ${withoutSubject}`,
       withoutSubject,
@@ -111,10 +112,13 @@ const WRITES: readonly WriteMode[] = [
 /** Of real time: a case takes a fraction of a second, unless it restarts a server. */
 const LIMIT_MS = 30_000;
 
-async function withinLimit(work: Promise<void>): Promise<void> {
+async function withinLimit(
+  work: Promise<void>,
+  clock: { readonly waitsForMs: number | null },
+): Promise<void> {
   const limit = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const text = `no end after ${LIMIT_MS / 1000} s: a promise of the sink never settles`;
+    const text = `no end after ${LIMIT_MS / 1000} s: ${whatIsWaitedFor(clock.waitsForMs)}`;
     limit.reject(new ConformanceError(text));
   }, LIMIT_MS);
   try {
@@ -122,6 +126,14 @@ async function withinLimit(work: Promise<void>): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+export function whatIsWaitedFor(ms: number | null): string {
+  if (ms === null || ms <= AUTO_MS) return 'a promise of the sink never settles';
+  return (
+    `the sink waits for ${ms} ms of its clock, and here no more than ${AUTO_MS} ms pass by ` +
+    'themselves: let it wait less here before it tries again'
+  );
 }
 
 /** What a reader may demand. */
