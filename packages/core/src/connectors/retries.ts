@@ -66,8 +66,8 @@ export class Retries {
 
   /**
    * Carries a step out, again while it fails with an error of kind `transient`. `delayOf`: how long
-   * the system asks to be left alone after such an error, in milliseconds; it is, up to ten minutes,
-   * also where that is longer than the step is tried.
+   * the system asks to be left alone after such an error, in milliseconds; it is, up to ten
+   * minutes, also where that is longer than the step is tried.
    * @throws StorageUnavailableError when it has been tried for long enough, here or by other
    * `Retries` within the step.
    */
