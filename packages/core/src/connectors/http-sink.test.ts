@@ -10,7 +10,7 @@ import { csv } from './formats/csv.ts';
 import { httpSink } from './http-sink.ts';
 import type { HttpSinkOptions } from './http-sink.ts';
 import { SinkDriver } from './parts/test-support.ts';
-import { settle, testEnvironment } from './test-support.ts';
+import { testEnvironment } from './test-support.ts';
 import type { TestEnvironment } from './test-support.ts';
 import type { LoggedResults } from './write-ahead-log/result-log.ts';
 
@@ -24,6 +24,8 @@ class Receiver {
   readonly taken: Taken[] = [];
   answers: (number | 'lost' | 'silent')[] = [];
   retryAfter: string | null = null;
+  /** Called instead of an answer. */
+  onSilent: () => void = () => undefined;
   readonly #server: Server = createServer((request, response) => this.#take(request, response));
 
   async listen(): Promise<string> {
@@ -47,7 +49,7 @@ class Receiver {
       const answer = this.answers.shift() ?? 200;
       const isTaken = typeof answer === 'string' || answer < 300;
       if (isTaken) this.taken.push({ key: String(request.headers['idempotency-key']), body });
-      if (answer === 'silent') return;
+      if (answer === 'silent') return void this.onSilent();
       if (answer === 'lost') return void response.destroy();
       const headers = this.retryAfter === null ? {} : { 'retry-after': this.retryAfter };
       response.writeHead(answer, headers).end(answer < 300 ? '' : 'not so');
@@ -55,10 +57,16 @@ class Receiver {
   }
 }
 
-/** Waits for nothing, and notes how long it would have waited. */
+/** Waits for nothing, and notes how long it would have waited; for answers until `timeOut`. */
 class HastyClock implements Clock {
   readonly waits: number[] = [];
+  readonly #timeouts = new Set<() => void>();
   #now = 0;
+
+  /** Every request that waits for an answer has waited for too long. */
+  timeOut(): void {
+    for (const run of this.#timeouts) run();
+  }
 
   now(): number {
     return this.#now;
@@ -76,8 +84,8 @@ class HastyClock implements Clock {
       fn();
     };
     if (label === 'http-timeout') {
-      const timer = setTimeout(run, 50);
-      return { cancel: () => clearTimeout(timer) };
+      this.#timeouts.add(run);
+      return { cancel: () => void this.#timeouts.delete(run) };
     }
     this.waits.push(delayMs);
     setImmediate(run);
@@ -105,6 +113,7 @@ async function withReceiver(run: (world: World) => Promise<void>): Promise<void>
   const receiver = new Receiver();
   const url = await receiver.listen();
   const clock = new HastyClock();
+  receiver.onSilent = () => clock.timeOut();
   const fileSystem = new MemoryFileSystem();
   const logged: string[] = [];
   const ending = new AbortController();
@@ -208,13 +217,11 @@ test('a request on its way when the task ends is broken off, and not sent again'
     const driver = attempt();
     await driver.start();
     receiver.answers = ['silent'];
-    const failed = assert.rejects(commitOf(driver, [1]), {
+    receiver.onSilent = () => ending.abort();
+    await assert.rejects(commitOf(driver, [1]), {
       kind: 'transient',
       message: /\/in takes nothing: the sink is closed/,
     });
-    while (receiver.taken.length === 0) await settle();
-    ending.abort();
-    await failed;
     assert.deepEqual(receiver.values, [1]);
   });
 });
