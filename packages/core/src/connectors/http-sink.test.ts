@@ -49,7 +49,7 @@ class Receiver {
       const answer = this.answers.shift() ?? 200;
       const isTaken = typeof answer === 'string' || answer < 300;
       if (isTaken) this.taken.push({ key: String(request.headers['idempotency-key']), body });
-      if (answer === 'silent') return void this.onSilent();
+      if (answer === 'silent') return this.onSilent();
       if (answer === 'lost') return void response.destroy();
       const headers = this.retryAfter === null ? {} : { 'retry-after': this.retryAfter };
       response.writeHead(answer, headers).end(answer < 300 ? '' : 'not so');
