@@ -77,7 +77,7 @@ try { ${handle} } catch (error) { throw fail(error, s); }
 /** For `emit` of a context that knows the timestamp; afterwards its operator is active again. */
 export function generateEmitter(
   targets: Targets,
-  element: { readonly timestamp: number },
+  element: { readonly resultTimestamp: number },
   owner: OperatorContext,
 ): (result: unknown) => void {
   const code = new ChainCode();
@@ -87,7 +87,7 @@ export function generateEmitter(
 return function emit(v) {
 ${code.refuseLate(owner)}
 let s = 0;
-const t = ${context}.timestamp;
+const t = ${context}.resultTimestamp;
 try { ${handle} } catch (error) { throw ${code.failedBehind(owner)}(fail(error, s)); }
 ${code.activate(owner)}
 };`) as (result: unknown) => void;

@@ -10,7 +10,7 @@ export interface Output {
   readonly inlined?: InlinedEdge;
   /** In a generated chain: `emit` for a function's context, which knows the timestamp. */
   readonly emitter?: (
-    element: { readonly timestamp: number },
+    element: { readonly resultTimestamp: number },
     context: OperatorContext,
   ) => (result: unknown) => void;
   collect(value: unknown, timestamp: number): void;

@@ -33,6 +33,8 @@ export class ElementContext implements AnyContext {
   protected readonly operator: OperatorContext;
   state: never;
   timestamp: number = Number.NaN;
+  /** Whether `timestamp` is one, and not that of a timer in processing time. */
+  hasEventTime = true;
   currentWatermark: number = MIN_WATERMARK;
   /** Bound to the context, so that it may be taken out of it. */
   emit: (result: unknown) => void;
@@ -56,6 +58,11 @@ export class ElementContext implements AnyContext {
     };
   }
 
+  /** Event time of what is emitted; as in Flink a timer in processing time gives none. */
+  get resultTimestamp(): number {
+    return this.hasEventTime ? this.timestamp : Number.NaN;
+  }
+
   get currentProcessingTime(): number {
     return this.operator.clock.wallTime();
   }
@@ -68,7 +75,7 @@ export class ElementContext implements AnyContext {
     const { operator } = this;
     if (!isActive(operator)) return emittedLate(operator);
     try {
-      output.collect(result, this.timestamp);
+      output.collect(result, this.resultTimestamp);
     } catch (error) {
       throw failedBehind(operator, error);
     }

@@ -63,7 +63,12 @@ export abstract class KeyedProcessFunctionOperator<
   protected override fireTimer(timestamp: number, domain: 'event' | 'processing'): void {
     this.element.timestamp = timestamp;
     this.element.timeDomain = domain;
-    const result: unknown = this.fn.onTimer?.(timestamp, this.element);
-    if (result !== undefined) this.checkResult(result, 'onTimer');
+    this.element.hasEventTime = domain === 'event';
+    try {
+      const result: unknown = this.fn.onTimer?.(timestamp, this.element);
+      if (result !== undefined) this.checkResult(result, 'onTimer');
+    } finally {
+      this.element.hasEventTime = true;
+    }
   }
 }

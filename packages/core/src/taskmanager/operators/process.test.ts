@@ -3,12 +3,15 @@ import { test } from 'node:test';
 import type {
   BroadcastDeclaration,
   KeyedBroadcastProcessFunction,
+  KeyedContext,
   KeyValue,
+  OnTimerContext,
 } from '../../api/functions.ts';
 import { broadcastState, valueState } from '../../api/state-descriptors.ts';
 import { outputTag } from '../../api/type-markers.ts';
 import { assert as engineAssert, AssertionError } from '../../base/assert.ts';
 import { createOperator } from './create-operator.ts';
+import { KeyedOperator } from './keyed-operator.ts';
 import { operatorFixture } from './operator-fixture.ts';
 import type { FixtureOptions, OperatorFixture } from './operator-fixture.ts';
 import type { StreamOperator } from './stream-operator.ts';
@@ -125,6 +128,35 @@ test('timers fire in order of time, with their key, and see the new watermark', 
     [20, 2, 'event', 25],
   ]);
   assert.deepEqual(fixture.emitted.at(-1), ['watermark', 25]);
+});
+
+test('what a timer in processing time emits has no event time, as in Flink', () => {
+  const seen: number[] = [];
+  const { operator, fixture } = made(
+    spec('keyedProcess', {
+      fn: {
+        onElement: (_: number, context: KeyedContext<KeyValue, string, {}>) => {
+          context.timerService.registerEventTimeTimer(5);
+          context.timerService.registerProcessingTimeTimer(context.currentProcessingTime);
+          context.emit('element');
+        },
+        onTimer: (_: number, context: OnTimerContext<KeyValue, string, {}>) => {
+          seen.push(context.timestamp);
+          context.emit(context.timeDomain);
+        },
+      },
+    }),
+  );
+  operator.processElement(1, 3);
+  assert.ok(operator instanceof KeyedOperator);
+  operator.fireProcessingTimers();
+  operator.processWatermark(5);
+  assert.deepEqual(seen, [fixture.clock.wallTime(), 5]);
+  assert.deepEqual(fixture.emitted.slice(0, 3), [
+    ['record', 'element', 3],
+    ['record', 'processing', Number.NaN],
+    ['record', 'event', 5],
+  ]);
 });
 
 interface KeyedContextLike {
