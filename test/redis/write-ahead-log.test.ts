@@ -101,6 +101,25 @@ redisTest('two processes that write one checkpoint at once write it once', async
   await successor.close();
 });
 
+redisTest('a sum that is too large on the way only ends the job as well', async (server) => {
+  const [key, sum] = [fresh('numbers'), fresh('sum')];
+  await server.cli('SET', sum, '5');
+  const most = 2n ** 63n - 1n;
+  const driver = attemptsOn(server.url, key, {
+    commands: (n) => [
+      ['RPUSH', key, n],
+      ['INCRBY', sum, n === 1 ? most : -most],
+    ],
+  })();
+  await driver.start();
+  await assert.rejects(
+    driver.complete(await prepared(driver, [1, 2])),
+    /no whole number of 64 bits/,
+  );
+  assert.equal(await listed(server, key), '', 'nothing by halves');
+  await driver.close();
+});
+
 ownRedisTest('a transaction that is refused looks again at what is written', {}, async (server) => {
   const key = fresh('numbers');
   const next = attemptsOn(server.url, key, { batchSize: 2 });

@@ -18,6 +18,9 @@ interface Sum {
   /** What a command of the same transaction puts there; `null`: what the server holds counts. */
   readonly start: string | null;
   by: bigint;
+  /** The least and the most that it grew by on the way; Redis takes no sum beyond its limits. */
+  least: bigint;
+  most: bigint;
 }
 
 /** @throws WeirError of kind `user` that names the key. */
@@ -71,12 +74,14 @@ async function checkSums(
   );
   const found = asked.length === 0 ? [] : await session.send('GET', asked);
   for (const sum of sums) {
-    const { key, field, by, start } = sum;
+    const { key, field, by, least, most, start } = sum;
     const value = start ?? found[stored.indexOf(sum)] ?? '0';
     const isFit =
       typeof value === 'string' &&
       /^(0|-?[1-9]\d{0,18})$/.test(value) &&
-      [BigInt(value), BigInt(value) + by].every((it) => it <= INT64_MAX && it >= -INT64_MAX);
+      [0n, least, most]
+        .map((it) => BigInt(value) + it)
+        .every((it) => it <= INT64_MAX && it >= -INT64_MAX);
     if (isFit) continue;
     const name = field === null ? key : `${key} (field ${field})`;
     throw new WeirError(
@@ -109,9 +114,11 @@ function sumsOf(commands: readonly TextCommand[]): readonly Sum[] {
     const start = starts.get(placeOf(key, field)) ?? (cleared.has(key) ? '0' : null);
     const by = BigInt(rest.at(-1) ?? '0');
     const id = JSON.stringify([key, field, start]);
-    const sum = sums.get(id);
-    if (sum === undefined) sums.set(id, { key, field, start, by });
-    else sum.by += by;
+    const sum = sums.get(id) ?? { key, field, start, by: 0n, least: by, most: by };
+    sums.set(id, sum);
+    sum.by += by;
+    if (sum.by < sum.least) sum.least = sum.by;
+    if (sum.by > sum.most) sum.most = sum.by;
   }
   return [...sums.values()];
 }
