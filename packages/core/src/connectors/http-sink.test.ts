@@ -314,6 +314,11 @@ test('options that are not allowed are refused, and the planner is told what hol
       () => httpSink({ url }),
       ({ message }: Error) => message.includes('***') && !message.includes('hidden'),
     );
+  for (const headers of [{ 'a b': 'c' }, { authorization: 'Bearer hidden\n' }])
+    assert.throws(
+      () => httpSink({ url: 'http://a', headers }),
+      ({ message }: Error) => /headers: .* is not allowed/.test(message) && !/hidden/.test(message),
+    );
   assert.throws(() => httpSink({ url: 'http://a', batchSize: 0 }), /batchSize: 0 is not allowed/);
   const header = csv<{ a: string }>({ columns: ['a'] });
   assert.equal(header.hasHeader, true);

@@ -4,6 +4,7 @@
  * requests that carry an idempotency key. A request of the same key has the same body, whichever
  * process sends it.
  */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { CommitterContext } from '../api/sink.ts';
 import { ConfigurationError } from '../base/errors.ts';
 import { maskValue } from '../base/mask-secrets.ts';
@@ -85,6 +86,13 @@ class HttpSink<T> extends WriteAheadLogSink<T, HttpLine> {
       throw new ConfigurationError(
         `httpSink format: ${format.name} with a header line is not allowed, give one without`,
       );
+    const headers = {
+      'content-type': format.name === 'ndjson' ? 'application/x-ndjson' : 'text/plain',
+      ...options.headers,
+    };
+    const keyHeader = options.keyHeader ?? 'idempotency-key';
+    for (const [name, value] of Object.entries({ ...headers, [keyHeader]: '' }))
+      checkHeader(name, value);
     const { onRejected = 'fail', confirmations, receiverDeduplicates = false } = options;
     this.name = `http ${url.host}`;
     // The receiver keeps the key and the results in one step.
@@ -94,11 +102,8 @@ class HttpSink<T> extends WriteAheadLogSink<T, HttpLine> {
     this.#output = {
       url,
       method: options.method ?? 'POST',
-      headers: {
-        'content-type': format.name === 'ndjson' ? 'application/x-ndjson' : 'text/plain',
-        ...options.headers,
-      },
-      keyHeader: options.keyHeader ?? 'idempotency-key',
+      headers,
+      keyHeader,
       timeoutMs: options.timeoutMs ?? 30_000,
       retryForMs: options.retryForMs ?? 60_000,
       deadLetterFolder:
@@ -129,6 +134,19 @@ const NO_CONFIRMATIONS: CheckpointCommitter = {
   isCommitted: () => Promise.resolve(false),
   commitCheckpoint: () => Promise.resolve(),
 };
+
+/** Before the run; of a value, which may be a secret, only what is wrong with it is said. */
+function checkHeader(name: string, value: string): void {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw new ConfigurationError(
+      `httpSink headers: ${JSON.stringify(name)} is not allowed: a name has no space or colon, ` +
+        'and a value is a text without line ends and control characters (of a file, trim it)',
+    );
+  }
+}
 
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
