@@ -10,7 +10,8 @@ import type { TransactionOutcome } from './prepared-transactions.ts';
 export type LostOutcome = Exclude<TransactionOutcome, 'committed' | 'pending'>;
 
 const REASONS: Readonly<Record<LostOutcome, string>> = {
-  'rolled-back': 'somebody rolled it back',
+  'rolled-back':
+    'somebody rolled it back, or a run of this job that has another data folder and knows of none',
   'set-back': 'the server was set back to a time before it, by a restore or a failover',
   'other-server': 'this is another server than the one it was prepared on',
   forgotten: 'the server no longer knows its number, so the outcome cannot be proven',
