@@ -9,7 +9,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { SerializationError, isWeirError, messageOf } from '../errors.ts';
-import { isBoxed, isDetached } from './value-scan.ts';
+import { isDetached } from './value-scan.ts';
 
 export type GraphNode = readonly unknown[];
 
@@ -144,11 +144,20 @@ class GraphWriter {
     if (Array.isArray(value)) return this.#arrayNode(value);
     if (value instanceof Map) return this.#mapNode(value);
     if (value instanceof Set) return [SET, Array.from(value, (each) => this.#slot(each, '{…}'))];
-    if (value instanceof Date) return [DATE, value.getTime()];
-    if (value instanceof RegExp) return [REG_EXP, value.source, value.flags];
-    if (value instanceof Error) return this.#errorNode(value);
-    if (isBoxed(value)) return [BOXED, this.#slot(value.valueOf(), '.valueOf()'), false];
     if (value instanceof ArrayBuffer) return this.#bufferNode(value);
+    switch (classOf(value)) {
+      case 'Date':
+        return [DATE, (value as Date).getTime()];
+      case 'RegExp':
+        return [REG_EXP, (value as RegExp).source, (value as RegExp).flags];
+      case 'Error':
+        return this.#errorNode(value as Error);
+      case 'Number':
+      case 'String':
+      case 'Boolean':
+      case 'BigInt':
+        return [BOXED, this.#slot(value.valueOf(), '.valueOf()'), false];
+    }
     if (ArrayBuffer.isView(value)) return this.#viewNode(value);
     return this.#objectNode(value);
   }
@@ -238,6 +247,18 @@ class GraphWriter {
       steps.push(this.#origins[id]!.step);
     return steps.reverse().join('');
   }
+}
+
+/**
+ * Asked of the value where its class does not say: one of another realm, such as that of a file of
+ * tests, is an instance of no class here. Those with a tag can say anything.
+ */
+function classOf(value: object): string {
+  if (value instanceof Date) return 'Date';
+  if (value instanceof Error) return 'Error';
+  if (value instanceof BigInt) return 'BigInt';
+  if (Symbol.toStringTag in value) return 'Object';
+  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 function createShell(node: GraphNode): unknown {

@@ -78,8 +78,8 @@ export class ValueScanner {
       return SIMPLE_VIEWS.has(value.constructor) && !isDetached(value.buffer);
     if (value instanceof ArrayBuffer) return !value.resizable && !isDetached(value);
     return (
-      !(value instanceof RegExp || value instanceof Error || isBoxed(value)) &&
       !(Symbol.toStringTag in value) &&
+      isOrdinary(value) &&
       Object.prototype.hasOwnProperty === (value as { hasOwnProperty?: unknown }).hasOwnProperty &&
       this.#areFieldsSimple(value, depth)
     );
@@ -138,13 +138,9 @@ export function isDetached(buffer: ArrayBufferLike): boolean {
   return 'detached' in buffer && buffer.detached;
 }
 
-export function isBoxed(value: object): boolean {
-  return (
-    value instanceof Number ||
-    value instanceof String ||
-    value instanceof Boolean ||
-    value instanceof BigInt
-  );
+/** No date, expression, error or box, also not one of another realm: there classes are others. */
+export function isOrdinary(value: object): boolean {
+  return Object.prototype.toString.call(value) === '[object Object]';
 }
 
 function isSimpleDate(date: Date): boolean {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { BinaryReader } from '../../base/codec/binary-reader.ts';
 import { BinaryWriter } from '../../base/codec/binary-writer.ts';
 import { LearningBatchCodec } from './learning-batch-codec.ts';
@@ -266,4 +267,14 @@ test('records of more fields than code can be quick for go as records of any sha
   const wire = new Wire();
   assert.deepEqual(wire.pass(values), values);
   assert.equal(wire.inColumns, false);
+});
+
+test('objects of another realm, as test runners make them, are what they are', () => {
+  const make = runInNewContext(`(i) => ({
+    at: new Date(i), error: new RangeError('e'), expression: /x/g, boxed: new String('s'),
+    list: [i, { i }],
+  })`) as (i: number) => object;
+  const values = many(8, make);
+  for (const batch of [values, values.slice(0, 1)])
+    assert.deepEqual(new Wire().pass(batch), structuredClone(batch));
 });

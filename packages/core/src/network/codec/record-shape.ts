@@ -5,6 +5,8 @@
  * `shapeKey` is how a shape stands in a frame: JSON, from which the receiver makes its decoder.
  */
 
+import { isOrdinary } from '../../base/codec/value-scan.ts';
+
 /** `nullable`: null and undefined occur as well. */
 export type Shape = ({ readonly kind: PrimitiveKind } | ObjectShape | ListShape) & {
   readonly nullable: boolean;
@@ -119,23 +121,10 @@ export function isPlainArray(array: readonly unknown[]): boolean {
   return true;
 }
 
-/** An object that structured clone takes for its fields alone. */
+/** An object that structured clone takes for its fields alone; also one of another realm. */
 function isRecordLike(value: object, prototype: object): boolean {
-  if (prototype === Object.prototype) return !(Symbol.toStringTag in value);
-  return !(
-    value instanceof Map ||
-    value instanceof Set ||
-    value instanceof Date ||
-    value instanceof RegExp ||
-    value instanceof Error ||
-    value instanceof Number ||
-    value instanceof String ||
-    value instanceof Boolean ||
-    value instanceof BigInt ||
-    value instanceof ArrayBuffer ||
-    ArrayBuffer.isView(value) ||
-    Symbol.toStringTag in value
-  );
+  if (Symbol.toStringTag in value) return false;
+  return prototype === Object.prototype || isOrdinary(value);
 }
 
 function inheritsFields(value: object, own: readonly string[]): boolean {
