@@ -38,8 +38,11 @@ export function connectionTrouble(error: unknown): ConnectionTrouble {
   // All addresses of a name: the error gathers theirs.
   const errors =
     error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
-  const code = String((errors[0] as { readonly code?: unknown } | null | undefined)?.code);
-  const said = errors.map(messageOf).join(', ');
+  const said = errors.map(messageOf).join(', ').trim();
+  // Of a server that answered before it was asked Node says only that a write failed.
+  const code = said.includes('wrong version number')
+    ? 'ERR_SSL_WRONG_VERSION_NUMBER'
+    : String((errors[0] as { readonly code?: unknown } | null | undefined)?.code);
   const words = FINAL[code] ?? PASSING[code];
   return { text: words === undefined ? said : `${words} (${said})`, isFinal: code in FINAL };
 }

@@ -24,13 +24,15 @@ class Receiver {
   readonly taken: Taken[] = [];
   answers: (number | 'lost' | 'silent')[] = [];
   retryAfter: string | null = null;
+  url = '';
   /** Called instead of an answer. */
   onSilent: () => void = () => undefined;
   readonly #server: Server = createServer((request, response) => this.#take(request, response));
 
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/in?x=1`;
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/in?x=1`;
+    return this.url;
   }
 
   get values(): number[] {
@@ -237,6 +239,19 @@ test('4xx ends the job with what the receiver says, not with what the address ho
       assert.ok(isWeirError(error) && error.kind === 'user' && error.code === 'SINK_REFUSED');
       return true;
     });
+  });
+});
+
+test('a receiver that will never speak as asked ends the job at once', async () => {
+  await withReceiver(async ({ receiver, clock, attempt }) => {
+    const driver = attempt({ url: receiver.url.replace('http:', 'https:') });
+    await driver.start();
+    await assert.rejects(commitOf(driver, [1]), {
+      kind: 'user',
+      code: 'SINK_REFUSED',
+      message: /^httpSink: https:\S+ cannot be connected to: it speaks no TLS on this port/,
+    });
+    assert.deepEqual(clock.waits, []);
   });
 });
 

@@ -1,10 +1,11 @@
 /**
  * Requests to one address over connections that are kept open. An answer is told from none: what
- * broke, or took too long, is a text and no exception, since the caller treats both as answers.
+ * broke, or took too long, is a value and no exception, since the caller treats both as answers.
  */
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { connectionTrouble } from '../connection-trouble.ts';
+import type { ConnectionTrouble } from '../connection-trouble.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -43,11 +44,11 @@ export class HttpClient {
   }
 
   /** The answer, or why there is none. */
-  async request({ method, headers, body }: HttpRequest): Promise<HttpAnswer | string> {
+  async request({ method, headers, body }: HttpRequest): Promise<HttpAnswer | ConnectionTrouble> {
     const bytes = Buffer.from(body);
     this.#transport ??= transportTo(this.#url);
     const { send, agent } = await this.#transport;
-    if (this.#isClosed) return 'the sink is closed';
+    if (this.#isClosed) return noAnswer('the sink is closed');
     return new Promise((resolve) => {
       const request = send(this.#url, {
         method,
@@ -58,18 +59,18 @@ export class HttpClient {
       const timer = this.#clock.schedule(this.#timeoutMs, 'http-timeout', () => {
         request.destroy(new Error(`no answer within ${this.#timeoutMs} ms`));
       });
-      const settle = (outcome: HttpAnswer | string): void => {
+      const settle = (outcome: HttpAnswer | ConnectionTrouble): void => {
         timer.cancel();
         this.#open.delete(request);
         resolve(outcome);
       };
-      request.on('error', (error) => settle(messageOf(error)));
+      request.on('error', (error) => settle(connectionTrouble(error)));
       request.on('response', (response) => {
         readBody(response, (text) => {
           const retryAfterMs = retryAfterOf(response);
           settle(
             text === null
-              ? 'the connection broke in its answer'
+              ? noAnswer('the connection broke in its answer')
               : { status: response.statusCode ?? 0, retryAfterMs, body: text },
           );
         });
@@ -83,6 +84,10 @@ export class HttpClient {
     for (const request of this.#open) request.destroy(new Error('the sink is closed'));
     void this.#transport?.then(({ agent }) => agent.destroy());
   }
+}
+
+function noAnswer(text: string): ConnectionTrouble {
+  return { text, isFinal: false };
 }
 
 async function transportTo(url: URL): Promise<Transport> {

@@ -13,6 +13,7 @@ import type { ConnectorEnvironment } from '../../api/source.ts';
 import { StorageUnavailableError, WeirError } from '../../base/errors.ts';
 import { makeDirectoryDurably, writeFileDurably } from '../../storage/durable-file.ts';
 import { joinPath } from '../../storage/paths.ts';
+import type { ConnectionTrouble } from '../connection-trouble.ts';
 import { Retries } from '../retries.ts';
 import type { WriteAheadLogOutput } from '../write-ahead-log-sink.ts';
 import { batchName } from '../write-ahead-log/checkpoint-committer.ts';
@@ -83,7 +84,7 @@ export class HttpOutput implements WriteAheadLogOutput<HttpLine> {
     return this.#retries.run(
       async () => {
         const answer = await this.#client.request(request);
-        if (typeof answer === 'string') throw new NotTaken(url, answer, 0);
+        if ('text' in answer) throw unanswered(url, answer);
         const { status, retryAfterMs } = answer;
         if (status >= 200 && status < 300) return null;
         if (isRetriable(status)) throw new NotTaken(url, `it answers ${status}`, retryAfterMs);
@@ -118,6 +119,17 @@ export class HttpOutput implements WriteAheadLogOutput<HttpLine> {
     const message = `httpSink: ${lines.length} result(s) were rejected with ${answer.status}`;
     logger.log('warn', `${message} and are in ${joinPath(folder, name)}`, { key });
   }
+}
+
+/** A certificate that is refused, say, is so the next time. */
+function unanswered(url: URL, { text, isFinal }: ConnectionTrouble): Error {
+  if (!isFinal) return new NotTaken(url, text, 0);
+  return new WeirError(
+    'user',
+    `httpSink: ${url.origin} cannot be connected to: ${text}. Certificates of your own are read ` +
+      'from the file that the environment variable NODE_EXTRA_CA_CERTS names',
+    { code: 'SINK_REFUSED' },
+  );
 }
 
 /** A request that may be taken when it is sent again. */
