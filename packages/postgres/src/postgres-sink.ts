@@ -40,7 +40,10 @@ export interface PostgresSinkOptions<T> extends PostgresConnectionOptions {
    * in a table with the columns `id text primary key, target text, reason text, row jsonb`.
    */
   readonly onBadRow?: BadRowPolicy;
-  /** Begin of the names of transactions, up to 48 letters, digits and `_`. Default `weir`. */
+  /**
+   * Begin of the names of transactions, up to 48 letters, digits and `_`. Default `weir`. Before it
+   * is changed, `weir tx abort` ends those of dead attempts, which a run finds by this name.
+   */
   readonly transactionPrefix?: string;
   /**
    * A transaction of a completed checkpoint that cannot be committed, or of which nobody can say
