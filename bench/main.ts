@@ -7,7 +7,7 @@
  * Exit code 1 when a row misses what it must reach or fails, 2 when the options are wrong.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -53,6 +53,8 @@ function runRow(name: string): Promise<RowResult | null> {
   const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
   const args = [...flags, '--expose-gc', join(import.meta.dirname, 'row.ts'), name];
   const files = mkdtempSync(join(tmpdir(), 'weir-bench-'));
+  // Servers of a row run as a user of their own.
+  chmodSync(files, 0o711);
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
