@@ -4,17 +4,13 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BroadcastChannel, isMainThread } from 'node:worker_threads';
+import { isMainThread } from 'node:worker_threads';
 import { datagen, job, valueState } from '@weir/core';
 import type { Job } from '@weir/core';
+import { CountTeller } from '../support/counts.ts';
 import { discard } from '../support/discard.ts';
 import { pollute } from '../support/pollute.ts';
 
-/** Where counts are told, as `[subtask, records, at]`: milliseconds since the epoch. */
-export const COUNTS = 'weir-bench-counts';
-export type Count = readonly [subtask: number, records: number, at: number];
-
-const STRIDE = 4096;
 const TEXT_BYTES = 100;
 const FOR_EVER = 1e12;
 
@@ -22,8 +18,8 @@ const texts: Job = job('texts', (env) => {
   const keys = env.args.number('keys');
   const marks = env.args.string('marks', null);
   let subtask = 0;
-  let records = 0;
-  let counts: BroadcastChannel | null = null;
+  let isFirst = true;
+  let counts: CountTeller | null = null;
   env
     .fromSource(
       datagen({
@@ -38,16 +34,15 @@ const texts: Job = job('texts', (env) => {
       async open(context) {
         subtask = context.subtask;
         if (marks !== null) return;
-        counts = new BroadcastChannel(COUNTS);
+        counts = new CountTeller(subtask);
         if (!isMainThread) await pollute();
       },
       onElement({ text }, { state }) {
-        if (records === 0 && marks !== null)
+        if (isFirst && marks !== null)
           writeFileSync(join(marks, `first-${process.pid}-${subtask}`), String(Date.now()));
+        isFirst = false;
         state.text.update(text);
-        if (++records % STRIDE !== 0) return;
-        const count: Count = [subtask, records, performance.timeOrigin + performance.now()];
-        counts?.postMessage(count);
+        counts?.hit();
       },
       close() {
         counts?.close();

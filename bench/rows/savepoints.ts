@@ -8,12 +8,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { BroadcastChannel } from 'node:worker_threads';
 import { runJob } from '@weir/core';
 import type { RunControl } from '@weir/core';
-import { COUNTS } from '../jobs/texts.ts';
-import type { Count } from '../jobs/texts.ts';
 import { withFolder } from '../support/compare.ts';
+import { Counts, during, wallTime } from '../support/counts.ts';
+import type { Span } from '../support/counts.ts';
 import { waitForMark } from '../support/marks.ts';
 import { ended, startCommand, unpackedCommand } from '../support/package.ts';
 import type { Measured, Row } from '../support/row.ts';
@@ -23,60 +22,6 @@ const JOB = new URL('../jobs/texts.ts', import.meta.url);
 const KEYS = 1_000_000;
 const ROUNDS = 7;
 const STARTS = 3;
-
-/** What the threads have told of their counts. */
-class Counts {
-  readonly #channel = new BroadcastChannel(COUNTS);
-  readonly #told = new Map<number, Count[]>();
-
-  constructor() {
-    this.#channel.onmessage = (event) => {
-      const count = (event as { readonly data: Count }).data;
-      const all = this.#told.get(count[0]) ?? [];
-      all.push(count);
-      this.#told.set(count[0], all);
-    };
-  }
-
-  /** Records handled by then, all threads together. */
-  at(time: number): number {
-    let sum = 0;
-    for (const all of this.#told.values()) {
-      const next = all.findIndex(([, , at]) => at >= time);
-      const after = all[next];
-      const before = all[next - 1];
-      if (after === undefined) sum += all.at(-1)?.[1] ?? 0;
-      else if (before !== undefined) {
-        const share = (time - before[2]) / (after[2] - before[2]);
-        sum += before[1] + share * (after[1] - before[1]);
-      }
-    }
-    return sum;
-  }
-
-  close(): void {
-    this.#channel.close();
-  }
-}
-
-function wallTime(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-interface Span {
-  readonly from: number;
-  readonly to: number;
-  /** CPU microseconds of the process. */
-  readonly cpu: number;
-}
-
-async function during(work: () => Promise<unknown>): Promise<Span> {
-  const from = wallTime();
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return { from, to: wallTime(), cpu: user + system };
-}
 
 /** The job, once it holds all keys, under the hands of `use`; then it is stopped. */
 async function withJob<T>(use: (control: RunControl, counts: Counts) => Promise<T>): Promise<T> {
