@@ -70,31 +70,38 @@ for (const [confirmation, expected] of [
     },
   );
 
-redisTest('two processes that write one checkpoint at once write it once', async (server) => {
-  const key = fresh('numbers');
-  const next = attemptsOn(server.url, key, { batchSize: 2 });
+/** Stands still when it has looked up what is written, in the second transaction; then `goOn`. */
+function standingStill(goOn: <R>(act: () => Promise<R>) => Promise<R>): {
+  readonly connect: ReturnType<typeof stepping>;
+  readonly reached: Promise<void>;
+  readonly release: () => void;
+} {
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let writes = 0;
-  // Stands still when it has looked up what is written, in the second of three transactions.
-  const outdated = next(
-    stepping(async (what, act) => {
-      if (what === 'writing' && ++writes === 2) {
-        reached.resolve();
-        await released.promise;
-      }
-      return act();
-    }),
-  );
+  const connect = stepping(async (what, act) => {
+    if (what !== 'writing' || ++writes !== 2) return act();
+    reached.resolve();
+    await released.promise;
+    return goOn(act);
+  });
+  return { connect, reached: reached.promise, release: released.resolve };
+}
+
+redisTest('two processes that write one checkpoint at once write it once', async (server) => {
+  const key = fresh('numbers');
+  const next = attemptsOn(server.url, key, { batchSize: 2 });
+  const { connect, reached, release } = standingStill((act) => act());
+  const outdated = next(connect);
   await outdated.start();
   const checkpoint = await prepared(outdated, [1, 2, 3, 4, 5]);
   const late = outdated.complete(checkpoint);
-  await reached.promise;
+  await reached;
   assert.equal(await listed(server, key), '1 2');
   const successor = next();
   await successor.start(1, checkpoint);
   assert.equal(await listed(server, key), '1 2 3 4 5', 'goes on where the other stood still');
-  released.resolve();
+  release();
   await late;
   assert.equal(await listed(server, key), '1 2 3 4 5');
   await outdated.close();
@@ -123,31 +130,22 @@ redisTest('a sum that is too large on the way only ends the job as well', async 
 ownRedisTest('a transaction that is refused looks again at what is written', {}, async (server) => {
   const key = fresh('numbers');
   const next = attemptsOn(server.url, key, { batchSize: 2 });
-  const released = Promise.withResolvers<void>();
-  const reached = Promise.withResolvers<void>();
-  let writes = 0;
-  const outdated = next(
-    stepping(async (what, act) => {
-      if (what === 'writing' && ++writes === 2) {
-        reached.resolve();
-        await released.promise;
-        await server.cli('CONFIG', 'SET', 'maxmemory', '1');
-        try {
-          return await act();
-        } finally {
-          await server.cli('CONFIG', 'SET', 'maxmemory', '0');
-        }
-      }
-      return act();
-    }),
-  );
+  const { connect, reached, release } = standingStill(async (act) => {
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1');
+    try {
+      return await act();
+    } finally {
+      await server.cli('CONFIG', 'SET', 'maxmemory', '0');
+    }
+  });
+  const outdated = next(connect);
   await outdated.start();
   const checkpoint = await prepared(outdated, [1, 2, 3, 4, 5]);
   const late = outdated.complete(checkpoint);
-  await reached.promise;
+  await reached;
   const successor = next();
   await successor.start(1, checkpoint);
-  released.resolve();
+  release();
   await late;
   assert.equal(await listed(server, key), '1 2 3 4 5');
   await outdated.close();
