@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostgresServer } from '../../tools/postgres/server.ts';
 import { attemptsOn, put } from './support/drive.ts';
+import type { Driver } from './support/drive.ts';
 import { fresh, ownServerTest, postgresTest, sharedProxy } from './support/shared-server.ts';
 
 async function table(server: PostgresServer): Promise<string> {
@@ -22,6 +23,13 @@ async function preparedCount(server: PostgresServer, name: string): Promise<numb
     'join pg_locks l on l.virtualtransaction = own.virtualtransaction and l.pid is null ' +
     `where l.relation = '${name}'::regclass`;
   return Number(await server.psql(sql));
+}
+
+/** Starts, and prepares a row in a checkpoint that is complete: whatever happens, it is due. */
+async function promised(driver: Driver): ReturnType<Driver['checkpoint']> {
+  await driver.start();
+  await put(driver, 1);
+  return driver.checkpoint(1);
 }
 
 postgresTest('rows appear with their checkpoint, not before, and once', async (server) => {
@@ -110,9 +118,7 @@ postgresTest('the answer to COMMIT PREPARED is lost: asked, not guessed [R022]',
   const name = await table(server);
   const attempts = attemptsOn(server.urlAt(sharedProxy().port), name);
   const driver = attempts.next();
-  await driver.start();
-  await put(driver, 1);
-  const checkpoint = await driver.checkpoint(1);
+  const checkpoint = await promised(driver);
   let commits = 0;
   sharedProxy().verdict = (sql) => {
     if (!sql.startsWith('commit prepared')) return 'forward';
@@ -131,9 +137,7 @@ ownServerTest(
     const name = await table(server);
     const attempts = attemptsOn(server.url, name);
     const driver = attempts.next();
-    await driver.start();
-    await put(driver, 1);
-    const checkpoint = await driver.checkpoint(1);
+    const checkpoint = await promised(driver);
     const standby = (text: string): Promise<string> =>
       server.psql(`alter system set synchronous_standby_names = '${text}'`);
     const reload = (): Promise<string> => server.psql('select pg_reload_conf()');
@@ -208,9 +212,7 @@ postgresTest(
     const name = await table(server);
     const attempts = attemptsOn(server.urlAt(sharedProxy().port), name, { retryForMs: 200 });
     const driver = attempts.next();
-    await driver.start();
-    await put(driver, 1);
-    const checkpoint = await driver.checkpoint(1);
+    const checkpoint = await promised(driver);
     sharedProxy().verdict = (sql) => (sql.startsWith('commit prepared') ? 'cut' : 'forward');
     await assert.rejects(driver.complete(checkpoint), { kind: 'transient' });
     assert.equal(await driver.committer.probe(checkpoint.committables[0]!), 'pending');
@@ -251,9 +253,7 @@ postgresTest('a transaction of another server is never taken for committed', asy
   const name = await table(server);
   const attempts = attemptsOn(server.url, name);
   const driver = attempts.next();
-  await driver.start();
-  await put(driver, 1);
-  const checkpoint = await driver.checkpoint(1);
+  const checkpoint = await promised(driver);
   await driver.complete(checkpoint);
   const [committed] = checkpoint.committables;
   const elsewhere = { ...committed!, systemId: '42' };
@@ -300,9 +300,7 @@ ownServerTest(
     const name = await table(server);
     const attempts = attemptsOn(server.url, name, { retryForMs: 30_000 });
     const driver = attempts.next();
-    await driver.start();
-    await put(driver, 1);
-    const checkpoint = await driver.checkpoint(1);
+    const checkpoint = await promised(driver);
     await server.halt('immediate');
     const completed = driver.complete(checkpoint);
     await server.start();
@@ -317,9 +315,7 @@ ownServerTest('a task that ends does not wait for a server that is away', {}, as
   const attempts = attemptsOn(server.url, name, { retryForMs: 3_600_000 });
   const ending = new AbortController();
   const first = attempts.next(ending.signal);
-  await first.start();
-  await put(first, 1);
-  const checkpoint = await first.checkpoint(1);
+  const checkpoint = await promised(first);
   await server.halt('immediate');
   const completed = assert.rejects(first.complete(checkpoint), { kind: 'transient' });
   const opened = assert.rejects(attempts.next(ending.signal).start(), { kind: 'transient' });
@@ -339,9 +335,7 @@ ownServerTest(
     const name = await table(server);
     const attempts = attemptsOn(server.url, name, { retryForMs: 0 });
     const driver = attempts.next();
-    await driver.start();
-    await put(driver, 1);
-    const checkpoint = await driver.checkpoint(1);
+    const checkpoint = await promised(driver);
     const [committable] = checkpoint.committables;
     // As one that was cut off in the middle of it: it waits for a standby that is not there.
     await server.psql("alter system set synchronous_standby_names = 'nobody'");
